@@ -11,6 +11,7 @@ import io.thalamus.api.ResultCode;
 import io.thalamus.api.Tensor;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
+import io.thalamus.serving.InferenceRequest.Input;
 import io.thalamus.serving.ServingException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -23,8 +24,9 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A file that was read, compiled and warmed. Thread-safe. It is closed by the last one that lets go
- * of it: requests, and whoever serves it.
+ * A file that was read and compiled, for the dimensions that it was read with and, on demand, for
+ * others. Thread-safe. It is closed by the last one that lets go of it: requests, and whoever
+ * serves it.
  */
 final class LoadedVersion {
   private final LoadedModel loaded;
@@ -32,14 +34,20 @@ final class LoadedVersion {
   private final Signature signature;
   private final String digest;
   private final Optional<Joiner> joiner;
+  private final ShapedVersions shaped;
   private final CompletableFuture<Void> closed = new CompletableFuture<>();
 
   /** The requests that use it, and one more until it is replaced. */
   private int users = 1;
 
   private LoadedVersion(
-      LoadedModel loaded, Compilation compilation, Signature signature, Optional<Joiner> joiner) {
+      LoadedModel loaded,
+      Compilation compilation,
+      Signature signature,
+      Optional<Joiner> joiner,
+      ShapedVersions shaped) {
     this.joiner = joiner;
+    this.shaped = shaped;
     this.loaded = loaded;
     this.compilation = compilation;
     this.signature = signature;
@@ -61,19 +69,53 @@ final class LoadedVersion {
       Map<String, String> states,
       Optional<Joiner.Terms> joins)
       throws NeuralNetworksException, ServingException {
-    LoadedModel loaded = networks.load(file);
+    return compile(
+        networks,
+        networks.load(file),
+        options,
+        loaded -> new Signature(loaded.model().main(), OpenShapes.of(loaded, states), states),
+        joins);
+  }
+
+  /** The signature of a model that was read. */
+  @FunctionalInterface
+  private interface Signing {
+    Signature of(LoadedModel loaded) throws ServingException;
+  }
+
+  /** Compiles and warms a model, which it closes if that fails. */
+  private static LoadedVersion compile(
+      NeuralNetworks networks,
+      LoadedModel loaded,
+      CompilationOptions options,
+      Signing signing,
+      Optional<Joiner.Terms> joins)
+      throws NeuralNetworksException, ServingException {
     Compilation compilation = null;
     boolean isDone = false;
     try {
-      Signature signature = new Signature(loaded.model().main(), states);
+      Signature signature = signing.of(loaded);
       compilation = networks.compile(loaded.model(), options);
       warm(compilation);
+      if (joins.isPresent() && !loaded.file().openInputs().isEmpty()) {
+        throw ServingException.invalid(
+            "its requests cannot be joined: its file is compiled for each size of a batch");
+      }
       Optional<Joiner> joiner =
           joins.isPresent()
               ? Optional.of(Joiner.of(compilation, signature, joins.get()))
               : Optional.empty();
+      ShapedVersions shaped =
+          new ShapedVersions(
+              shapes ->
+                  compile(
+                      networks,
+                      loaded.with(loaded.options().withShapes(shapes)),
+                      options,
+                      other -> signature.of(other.model().main()),
+                      Optional.empty()));
       isDone = true;
-      return new LoadedVersion(loaded, compilation, signature, joiner);
+      return new LoadedVersion(loaded, compilation, signature, joiner, shaped);
     } finally {
       if (!isDone) {
         if (compilation != null) {
@@ -114,6 +156,19 @@ final class LoadedVersion {
 
   Compilation compilation() {
     return compilation;
+  }
+
+  /** Returns the dimensions for which inputs need a version of their own; empty if none. */
+  Map<String, Shape> otherShapes(Input[] inputs) {
+    if (loaded.file().openInputs().isEmpty() || !signature.states().isEmpty()) {
+      return Map.of();
+    }
+    return loaded.file().shapesFor(Arrays.stream(inputs).map(Signature::shape).toList());
+  }
+
+  /** Returns what serves such dimensions. */
+  ShapedVersions shaped() {
+    return shaped;
   }
 
   /** Returns the joiner of its requests, if they are to be joined. */
@@ -174,6 +229,7 @@ final class LoadedVersion {
 
   private void close() {
     try {
+      shaped.close();
       compilation.close();
       loaded.close();
     } finally {

@@ -25,6 +25,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
@@ -65,6 +66,8 @@ final class RunningInference implements PendingInference {
   }
 
   // Of the thread that works on it.
+  private LoadedVersion used;
+
   private Input[] inputs;
   private List<Integer> wanted;
 
@@ -118,6 +121,7 @@ final class RunningInference implements PendingInference {
     this.request = request;
     this.version = version;
     this.loaded = loaded;
+    this.used = loaded;
     this.timeout = timeout;
     this.announcer = announcer;
     this.turn = turn;
@@ -167,7 +171,10 @@ final class RunningInference implements PendingInference {
         inputs[i] = new Input(each.name(), each.datatype(), each.shape(), value);
       }
       wanted = loaded.signature().wanted(request.outputs());
-      if (canBeJoined() && isOfEqualRows()) {
+      Map<String, Shape> shapes = loaded.otherShapes(inputs);
+      if (!shapes.isEmpty()) {
+        begin(shapes);
+      } else if (canBeJoined() && isOfEqualRows()) {
         loaded.joiner().get().add(this);
       } else {
         begin();
@@ -179,10 +186,34 @@ final class RunningInference implements PendingInference {
     }
   }
 
+  /** Begins with what serves its dimensions, for which nobody waits here who must not. */
+  private void begin(Map<String, Shape> shapes) {
+    Task shaped =
+        () -> {
+          used = loaded.shaped().acquire(shapes);
+          begin();
+        };
+    if (isDirect || line != null || loaded.shaped().has(shapes)) {
+      run(shaped);
+    } else {
+      Thread.ofPlatform().daemon().name("thalamus-serving-shapes").start(() -> run(shaped));
+    }
+  }
+
   /** Executes it by itself, though it could have been joined with others. */
   void alone() {
+    run(this::begin);
+  }
+
+  /** A part of its work. */
+  @FunctionalInterface
+  private interface Task {
+    void run() throws ServingException;
+  }
+
+  private void run(Task task) {
     try {
-      begin();
+      task.run();
     } catch (ServingException e) {
       fail(e);
     } catch (RuntimeException e) {
@@ -261,10 +292,10 @@ final class RunningInference implements PendingInference {
   }
 
   private void begin() throws ServingException {
-    outputs = new MemorySegment[loaded.signature().outputs().size()];
+    outputs = new MemorySegment[used.signature().outputs().size()];
     targets = outputs.clone();
     for (int index : wanted) {
-      Operand operand = loaded.signature().output(index);
+      Operand operand = used.signature().output(index);
       allocate(index, operand.isSizeKnown() ? operand.byteSize() : FIRST_GUESS);
     }
     compute();
@@ -272,17 +303,17 @@ final class RunningInference implements PendingInference {
 
   private void allocate(int index, long bytes) throws ServingException {
     MemorySegment target =
-        request.allocator().allocate(loaded.signature().outputTensor(index), Math.max(1, bytes));
+        request.allocator().allocate(used.signature().outputTensor(index), Math.max(1, bytes));
     targets[index] = target;
     outputs[index] = target.isMapped() ? copies.allocate(target.byteSize()) : target;
   }
 
   private void compute() throws ServingException {
-    Signature signature = loaded.signature();
+    Signature signature = used.signature();
     if (states == null && !signature.states().isEmpty()) {
       states = turn == null ? new SequenceState(signature.states()) : turn.state();
     }
-    Execution next = loaded.compilation().createExecution();
+    Execution next = used.compilation().createExecution();
     next.setPriority(request.priority())
         .setClient(request.client().orElse(""))
         .setMeasureSteps(request.report());
@@ -314,7 +345,7 @@ final class RunningInference implements PendingInference {
       startedNanos = System.nanoTime();
     }
     if (line != null) {
-      Burst burst = line.burst(version, loaded);
+      Burst burst = line.burst(version, used);
       computeHere(() -> next.burstCompute(burst));
       return;
     }
@@ -380,7 +411,7 @@ final class RunningInference implements PendingInference {
   private boolean grow(List<OutputShape> shapes) throws ServingException {
     boolean hasGrown = false;
     for (int index : wanted) {
-      int place = loaded.signature().outputIndex(index);
+      int place = used.signature().outputIndex(index);
       if (place < shapes.size() && !shapes.get(place).isSufficient()) {
         long needed = byteSize(index, shapes.get(place).shape());
         allocate(index, Math.max(2 * outputs[index].byteSize(), needed));
@@ -392,16 +423,16 @@ final class RunningInference implements PendingInference {
 
   private long byteSize(int index, Shape shape) {
     return Math.multiplyExact(
-        shape.elementCount(), loaded.signature().output(index).type().elementSize());
+        shape.elementCount(), used.signature().output(index).type().elementSize());
   }
 
   private void answer(ExecutionReport report) throws ServingException {
     long computed = System.nanoTime();
     List<InferenceResponse.Output> answers = new ArrayList<>();
     for (int index : wanted) {
-      TensorMetadata metadata = loaded.signature().outputTensor(index);
-      int place = loaded.signature().outputIndex(index);
-      Operand operand = loaded.signature().output(index);
+      TensorMetadata metadata = used.signature().outputTensor(index);
+      int place = used.signature().outputIndex(index);
+      Operand operand = used.signature().output(index);
       Shape shape =
           place < report.outputs().size() ? report.outputs().get(place).shape() : operand.shape();
       long bytes =
@@ -441,6 +472,9 @@ final class RunningInference implements PendingInference {
     copies.close();
     if (turn == null && states != null) {
       states.close();
+    }
+    if (used != loaded) {
+      used.release();
     }
     if (turn == null) {
       // A sequence holds it until its end.

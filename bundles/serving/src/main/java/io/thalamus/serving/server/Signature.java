@@ -22,7 +22,7 @@ final class Signature {
   private final Subgraph graph;
   private final List<Place> inputs;
   private final List<Place> outputs;
-  private final List<State> states = new ArrayList<>();
+  private final List<State> states;
 
   /** A tensor, and its index among the inputs or outputs of the model. */
   private record Place(int index, TensorMetadata tensor) {}
@@ -35,17 +35,26 @@ final class Signature {
    */
   record State(int input, int output, long byteSize) {}
 
+  private Signature(Subgraph graph, List<Place> inputs, List<Place> outputs, List<State> states) {
+    this.graph = graph;
+    this.inputs = inputs;
+    this.outputs = outputs;
+    this.states = states;
+  }
+
   /**
    * The signature of a graph.
    *
+   * @param open the dimensions that clients see, 0 for an open one
    * @param states the names of outputs to the names of inputs that they become
    * @throws ServingException with UNSUPPORTED if the protocol has no datatype for a tensor, and
    *     INVALID_ARGUMENT if a state is not one of the graph
    */
-  Signature(Subgraph graph, Map<String, String> states) throws ServingException {
+  Signature(Subgraph graph, OpenShapes open, Map<String, String> states) throws ServingException {
     this.graph = graph;
-    List<Place> allInputs = places("input", graph, graph.inputIndexes());
-    List<Place> allOutputs = places("output", graph, graph.outputIndexes());
+    this.states = new ArrayList<>();
+    List<Place> allInputs = places("input", graph, graph.inputIndexes(), open.inputs());
+    List<Place> allOutputs = places("output", graph, graph.outputIndexes(), open.outputs());
     for (Map.Entry<String, String> state : states.entrySet()) {
       Place output = take(allOutputs, "output", state.getKey());
       Place input = take(allInputs, "input", state.getValue());
@@ -74,7 +83,13 @@ final class Signature {
     return places.stream().map(Place::tensor).toList();
   }
 
-  private static List<Place> places(String kind, Subgraph graph, List<Integer> indexes)
+  /** Returns the same of the graph that the file gives for other dimensions. */
+  Signature of(Subgraph other) {
+    return new Signature(other, inputs, outputs, states);
+  }
+
+  private static List<Place> places(
+      String kind, Subgraph graph, List<Integer> indexes, List<Shape> shapes)
       throws ServingException {
     List<Place> tensors = new ArrayList<>();
     Set<String> names = new HashSet<>();
@@ -87,7 +102,10 @@ final class Signature {
       }
       TensorMetadata tensor =
           new TensorMetadata(
-              name, datatype(kind, name, operand), shape(operand), operand.quantization());
+              name,
+              datatype(kind, name, operand),
+              shape(operand.with(shapes.get(tensors.size()))),
+              operand.quantization());
       tensors.add(new Place(tensors.size(), tensor));
     }
     return tensors;
@@ -313,6 +331,10 @@ final class Signature {
     if (graph.input(inputIndex(place)).isSizeKnown()) {
       return Shape.NONE;
     }
+    return shape(input);
+  }
+
+  static Shape shape(Input input) {
     return Shape.of(input.shape().stream().mapToInt(Math::toIntExact).toArray());
   }
 

@@ -21,6 +21,7 @@ import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.model.Timing;
 import io.thalamus.model.reader.ModelFile;
+import io.thalamus.model.reader.ReadOptions;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -44,11 +45,14 @@ import java.util.function.Function;
 /**
  * Networks whose model files are texts: {@code times 3} is a model from {@code x}, any number of
  * rows of two floats, to {@code y}, three times as much; {@code sum} adds the float {@code x} to
- * the float {@code s}, which gives {@code t}, and {@code y} twice as much. What else there is
- * cannot be read. Knows what is open. Thread-safe.
+ * the float {@code s}, which gives {@code t}, and {@code y} twice as much; {@code open 3} is {@code
+ * times 3} in a file that is read for one row unless somebody wants others, {@link #MOST_ROWS} at
+ * most. What else there is cannot be read. Knows what is open. Thread-safe.
  */
 final class FakeNetworks {
   static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT_UNALIGNED;
+
+  static final int MOST_ROWS = 100;
 
   /** Called instead of an execution, which it may begin by {@link Run#run}. */
   @FunctionalInterface
@@ -61,6 +65,7 @@ final class FakeNetworks {
   final AtomicInteger executionsByBurst = new AtomicInteger();
   private final Set<Burst> busy = ConcurrentHashMap.newKeySet();
   final AtomicInteger loads = new AtomicInteger();
+  final AtomicInteger compilations = new AtomicInteger();
 
   /** The bursts that are open. */
   final Set<Burst> bursts = ConcurrentHashMap.newKeySet();
@@ -83,15 +88,16 @@ final class FakeNetworks {
 
     final MemorySegment[] inputs = new MemorySegment[2];
     final MemorySegment[] outputs = new MemorySegment[2];
-    Shape shape = Shape.NONE;
+    Shape shape;
     Optional<Duration> timeout = Optional.empty();
     Priority priority;
     String client;
     boolean isMeasured;
     volatile Runnable onStop = () -> {};
 
-    Run(float factor) {
+    Run(float factor, Shape shape) {
       this.factor = factor;
+      this.shape = shape;
     }
 
     private ExecutionReport sum() {
@@ -154,30 +160,45 @@ final class FakeNetworks {
     }
     onLoad.run();
     String text = new String(bytes, StandardCharsets.UTF_8);
-    boolean isSum = text.equals("sum");
-    if (!text.startsWith("times ") && !isSum) {
+    if (!text.startsWith("times ") && !text.startsWith("open ") && !text.equals("sum")) {
       throw new NeuralNetworksException(ResultCode.BAD_DATA, path + ": damaged at\nbyte 0");
     }
+    return read(text, CacheToken.of(digest), ReadOptions.DEFAULT);
+  }
+
+  private LoadedModel read(String text, CacheToken token, ReadOptions options)
+      throws NeuralNetworksException {
+    boolean isSum = text.equals("sum");
+    boolean isOpen = text.startsWith("open ");
+    Shape open = Shape.of(0, 2);
+    Shape shape =
+        isSum ? Shape.of(1) : isOpen ? options.shapes().getOrDefault("x", Shape.of(1, 2)) : open;
+    if (isOpen && shape.dimension(0) > MOST_ROWS) {
+      throw new NeuralNetworksException(ResultCode.BAD_DATA, "too many rows for it");
+    }
     SubgraphBuilder graph = new SubgraphBuilder();
-    Shape shape = isSum ? Shape.of(1) : Shape.of(0, 2);
     graph.input("x", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
     graph.output("y", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
     if (isSum) {
       graph.input("s", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
       graph.output("t", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
     }
-    graph.float32(isSum ? Float.NaN : Float.parseFloat(text.substring(6).strip()));
+    graph.float32(isSum ? Float.NaN : Float.parseFloat(text.split(" ")[1].strip()));
     Model model = Model.of(graph.build());
-    open.incrementAndGet();
+    ModelFile plain = ModelFile.of(model, "TensorFlow Lite");
+    ModelFile file = isOpen ? plain.withOpenInputs(Map.of(0, open)) : plain;
+    this.open.incrementAndGet();
     return proxy(
         LoadedModel.class,
         (proxy, method, arguments) ->
             switch (method.getName()) {
               case "model" -> model;
-              case "file" -> ModelFile.of(model, "TensorFlow Lite");
-              case "token" -> CacheToken.of(digest);
+              case "file" -> file;
+              case "options" -> options;
+              case "with" -> read(text, token, (ReadOptions) arguments[0]);
+              case "token" -> token;
               case "close" -> {
-                open.decrementAndGet();
+                this.open.decrementAndGet();
                 yield null;
               }
               default -> throw new UnsupportedOperationException(method.getName());
@@ -189,6 +210,7 @@ final class FakeNetworks {
         MemorySegment.ofArray(((ConstantCopy) model.main().operands().getLast().lifetime()).value())
             .get(FLOAT, 0);
     open.incrementAndGet();
+    compilations.incrementAndGet();
     boolean[] closed = new boolean[1];
     Set<Burst> own = ConcurrentHashMap.newKeySet();
     return proxy(
@@ -199,7 +221,7 @@ final class FakeNetworks {
           }
           return switch (method.getName()) {
             case "model" -> model;
-            case "createExecution" -> execution(factor);
+            case "createExecution" -> execution(factor, model.main().input(0).shape());
             case "createBurst" -> {
               Burst burst = burst();
               own.add(burst);
@@ -249,15 +271,18 @@ final class FakeNetworks {
     }
   }
 
-  private Execution execution(float factor) {
-    Run run = new Run(factor);
+  private Execution execution(float factor, Shape fixed) {
+    Run run = new Run(factor, fixed);
     return proxy(
         Execution.class,
         (proxy, method, arguments) -> {
           switch (method.getName()) {
             case "setInput" -> {
               run.inputs[(int) arguments[0]] = (MemorySegment) arguments[1];
-              run.shape = arguments.length > 2 ? (Shape) arguments[2] : run.shape;
+              run.shape =
+                  arguments.length > 2 && !arguments[2].equals(Shape.NONE)
+                      ? (Shape) arguments[2]
+                      : run.shape;
             }
             case "setOutput" -> run.outputs[(int) arguments[0]] = (MemorySegment) arguments[1];
             case "setTimeout" -> run.timeout = Optional.of((Duration) arguments[0]);

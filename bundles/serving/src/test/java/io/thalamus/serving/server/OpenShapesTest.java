@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.serving.server;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.thalamus.serving.Failure;
+import io.thalamus.serving.InferenceResponse;
+import io.thalamus.serving.InferenceStream;
+import io.thalamus.serving.ModelMetadata;
+import io.thalamus.serving.PendingInference;
+import io.thalamus.serving.ServingException;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Files that leave dimensions open, and are read and compiled for each size. */
+class OpenShapesTest extends ServerTest {
+  /** The first version, and eight for other dimensions: a model and a compilation each. */
+  private static final int MOST_OPEN = 2 * 9;
+
+  @BeforeEach
+  void writeModel() throws Exception {
+    write("a.tflite", "open 3");
+    look();
+  }
+
+  private static float[] row(int rows, int first) {
+    float[] values = new float[2 * rows];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = first + i;
+    }
+    return values;
+  }
+
+  private void check(int rows, int first) throws Exception {
+    check(server.infer(request("a", x(row(rows, first)))), rows, first);
+  }
+
+  private static void check(PendingInference pending, int rows, int first) throws Exception {
+    InferenceResponse response = get(pending);
+    assertEquals(List.of((long) rows, 2L), response.outputs().getFirst().shape());
+    float[] expected = row(rows, first);
+    for (int i = 0; i < expected.length; i++) {
+      expected[i] *= 3;
+    }
+    assertArrayEquals(
+        expected, response.outputs().getFirst().value().toArray(ValueLayout.JAVA_FLOAT));
+  }
+
+  @Test
+  void clientsSeeWhichDimensionsAreOpen() throws Exception {
+    ModelMetadata metadata = server.metadata("a", Optional.empty());
+    assertEquals(List.of(-1L, 2L), metadata.inputs().getFirst().shape());
+    assertEquals(List.of(-1L, 2L), metadata.outputs().getFirst().shape());
+  }
+
+  @Test
+  void eachSizeIsCompiledOnce() throws Exception {
+    assertEquals(1, fake.compilations.get());
+    check(1, 7);
+    assertEquals(1, fake.compilations.get(), "the file was read for one row");
+    check(3, 1);
+    check(3, 2);
+    check(1, 3);
+    assertEquals(2, fake.compilations.get());
+  }
+
+  @Test
+  void requestsThatComeAtOnceWaitForOneCompilation() throws Exception {
+    List<PendingInference> pending = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      pending.add(server.infer(request("a", x(row(4, i)))));
+    }
+    for (int i = 0; i < 20; i++) {
+      check(pending.get(i), 4, i);
+    }
+    assertEquals(2, fake.compilations.get());
+  }
+
+  @Test
+  void theLatestEightStay() throws Exception {
+    for (int rows = 1; rows <= 20; rows++) {
+      check(rows, rows);
+    }
+    eventually(() -> fake.open.get() == MOST_OPEN);
+    assertEquals(20, fake.compilations.get());
+    check(20, 1);
+    check(13, 1);
+    assertEquals(20, fake.compilations.get());
+    check(12, 1);
+    assertEquals(21, fake.compilations.get(), "12 had made room");
+  }
+
+  @Test
+  void aSizeThatTheModelCannotTakeIsToldAndNothingIsLost() throws Exception {
+    int tooMany = FakeNetworks.MOST_ROWS + 1;
+    for (int i = 0; i < 2; i++) {
+      ServingException failed = failure(server.infer(request("a", x(row(tooMany, 1)))));
+      assertEquals(Failure.INVALID_ARGUMENT, failed.failure());
+      assertTrue(failed.getMessage().contains("too many rows for it"), failed.getMessage());
+    }
+    check(2, 5);
+  }
+
+  @Test
+  void aNewFileTakesAllSizesAlong() throws Exception {
+    check(1, 1);
+    check(5, 1);
+    write("a.tflite", "times 3");
+    look();
+    look();
+    check(5, 2);
+    eventually(() -> fake.open.get() == 2);
+  }
+
+  @Test
+  void streamsHaveABurstForEachSize() throws Exception {
+    try (InferenceStream stream = server.openStream()) {
+      for (int i = 0; i < 12; i++) {
+        check(stream.infer(request("a", x(row(1 + i % 3, i)))), 1 + i % 3, i);
+      }
+      assertEquals(12, fake.executionsByBurst.get());
+      assertEquals(3, fake.bursts.size());
+    }
+  }
+
+  @Test
+  void theyAreNotJoined() throws Exception {
+    server.close();
+    joins = new String[] {"a=1000"};
+    open();
+    look();
+    assertTrue(
+        server.index().getFirst().reason().contains("compiled for each size of a batch"),
+        server.index()::toString);
+  }
+}
