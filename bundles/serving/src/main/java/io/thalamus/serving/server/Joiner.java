@@ -9,6 +9,7 @@ import io.thalamus.model.Shape;
 import io.thalamus.serving.Datatype;
 import io.thalamus.serving.ServingException;
 import io.thalamus.serving.TensorMetadata;
+import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -30,9 +31,10 @@ import java.util.concurrent.TimeUnit;
  * Thread-safe.
  */
 final class Joiner {
+  private static final System.Logger LOG = System.getLogger(Joiner.class.getPackageName());
   private static final int ALIGNMENT = 64;
 
-  private final Compilation compilation;
+  private final Batches batches;
   private final Signature signature;
   private final Terms terms;
   private final Map<Key, Group> groups = new HashMap<>();
@@ -45,6 +47,21 @@ final class Joiner {
    * @param rows as many are not waited for longer
    */
   record Terms(Duration delay, int rows) {}
+
+  /**
+   * A compilation that executes some rows at once.
+   *
+   * @param rows no more and no less
+   * @param release is run after its last use
+   */
+  record Batch(Compilation compilation, int rows, Runnable release) {}
+
+  /** Gives compilations for rows. */
+  @FunctionalInterface
+  interface Batches {
+    /** Returns one for so many rows, or for some more. */
+    Batch acquire(int rows) throws ServingException;
+  }
 
   /** Requests that may be joined have it in common. */
   private record Key(Priority priority, Optional<String> client) {}
@@ -61,8 +78,8 @@ final class Joiner {
    */
   private record Room(MemorySegment[] inputs, MemorySegment[] outputs) {}
 
-  private Joiner(Compilation compilation, Signature signature, Terms terms) {
-    this.compilation = compilation;
+  private Joiner(Batches batches, Signature signature, Terms terms) {
+    this.batches = batches;
     this.signature = signature;
     this.terms = terms;
   }
@@ -72,14 +89,13 @@ final class Joiner {
    *
    * @throws ServingException with INVALID_ARGUMENT and the reason if the model cannot be joined
    */
-  static Joiner of(Compilation compilation, Signature signature, Terms terms)
-      throws ServingException {
+  static Joiner of(Batches batches, Signature signature, Terms terms) throws ServingException {
     if (!signature.states().isEmpty()) {
       throw refused("it keeps a state");
     }
     check("input", signature.inputs());
     check("output", signature.outputs());
-    Joiner joiner = new Joiner(compilation, signature, terms);
+    Joiner joiner = new Joiner(batches, signature, terms);
     joiner.tryIt();
     return joiner;
   }
@@ -100,11 +116,21 @@ final class Joiner {
     return ServingException.invalid("its requests cannot be joined: " + why);
   }
 
-  /** Compares rows that are computed alone with the same ones together. */
+  /** Returns the rows of a batch that is compiled for fixed rows: a power of 2, or the most. */
+  static int batchRows(int rows, Terms terms) {
+    return rows > terms.rows() ? rows : Math.min(terms.rows(), Integer.highestOneBit(2 * rows - 1));
+  }
+
+  /** Compares rows that are computed alone with the same ones together, for each batch. */
   private void tryIt() throws ServingException {
     Random random = new Random(1);
     try (Arena arena = Arena.ofShared()) {
-      for (int rows : new int[] {2, 3, terms.rows()}) {
+      List<Integer> all = new ArrayList<>();
+      for (int rows = 2; rows < terms.rows(); rows = 2 * rows - 1) {
+        all.add(rows);
+      }
+      all.add(terms.rows());
+      for (int rows : all) {
         MemorySegment[] inputs = memory(arena, signature.inputs(), rows);
         for (int i = 0; i < inputs.length; i++) {
           fill(inputs[i], signature.inputs().get(i).datatype(), random);
@@ -131,10 +157,30 @@ final class Joiner {
 
   private void execute(MemorySegment[] inputs, MemorySegment[] outputs, int rows)
       throws ServingException {
-    ExecutionReport report = execution(inputs, outputs, rows).compute();
-    if (!report.isSuccess() || !isOfRows(report, rows)) {
-      throw refused("%d rows give %s %s".formatted(rows, report.code(), report.message()));
+    Batch batch = batches.acquire(rows);
+    try (Arena arena = Arena.ofShared()) {
+      MemorySegment[] from = padded(arena, signature.inputs(), inputs, batch.rows());
+      MemorySegment[] to = padded(arena, signature.outputs(), outputs, batch.rows());
+      ExecutionReport report = execution(batch, from, to).compute();
+      if (!report.isSuccess() || !isOfRows(report, batch.rows())) {
+        throw refused("%d rows give %s %s".formatted(rows, report.code(), report.message()));
+      }
+      for (int i = 0; i < to.length; i++) {
+        outputs[i].copyFrom(to[i].asSlice(0, outputs[i].byteSize()));
+      }
+    } finally {
+      batch.release().run();
     }
+  }
+
+  /** Returns copies with more rows, which are 0. */
+  private static MemorySegment[] padded(
+      Arena arena, List<TensorMetadata> tensors, MemorySegment[] values, int rows) {
+    MemorySegment[] larger = memory(arena, tensors, rows);
+    for (int i = 0; i < larger.length; i++) {
+      larger[i].asSlice(0, values[i].byteSize()).copyFrom(values[i]);
+    }
+    return larger;
   }
 
   private static void fill(MemorySegment value, Datatype datatype, Random random) {
@@ -175,10 +221,11 @@ final class Joiner {
     return rows;
   }
 
-  private Execution execution(MemorySegment[] inputs, MemorySegment[] outputs, long rows) {
-    Execution next = compilation.createExecution();
+  private Execution execution(Batch batch, MemorySegment[] inputs, MemorySegment[] outputs) {
+    Execution next = batch.compilation().createExecution();
     for (int i = 0; i < inputs.length; i++) {
-      next.setInput(signature.inputIndex(i), inputs[i], shape(signature.inputs().get(i), rows));
+      Shape shape = shape(signature.inputs().get(i), batch.rows());
+      next.setInput(signature.inputIndex(i), inputs[i], shape);
     }
     for (int i = 0; i < outputs.length; i++) {
       next.setOutput(signature.outputIndex(i), outputs[i]);
@@ -186,7 +233,8 @@ final class Joiner {
     return next;
   }
 
-  private static Shape shape(TensorMetadata tensor, long rows) {
+  /** Returns the dimensions of so many rows. */
+  static Shape shape(TensorMetadata tensor, long rows) {
     int[] dimensions = tensor.shape().stream().mapToInt(Math::toIntExact).toArray();
     dimensions[0] = Math.toIntExact(rows);
     return Shape.of(dimensions);
@@ -257,10 +305,12 @@ final class Joiner {
     }
     Room spare = rooms.poll();
     Room room = spare == null ? newRoom() : spare;
+    Batch batch = null;
     boolean isStarted = false;
     try {
-      MemorySegment[] inputs = rows(signature.inputs(), room.inputs, 0, group.rows);
-      MemorySegment[] outputs = rows(signature.outputs(), room.outputs, 0, group.rows);
+      batch = batches.acquire(Math.toIntExact(group.rows));
+      MemorySegment[] inputs = rows(signature.inputs(), room.inputs, 0, batch.rows());
+      MemorySegment[] outputs = rows(signature.outputs(), room.outputs, 0, batch.rows());
       long row = 0;
       for (RunningInference member : group.members) {
         MemorySegment[] own = rows(signature.inputs(), inputs, row, member.rows());
@@ -269,8 +319,13 @@ final class Joiner {
         }
         row += member.rows();
       }
+      // Rows that nobody sent are those of an earlier batch otherwise.
+      long missing = batch.rows() - group.rows;
+      for (MemorySegment rest : rows(signature.inputs(), inputs, group.rows, missing)) {
+        rest.fill((byte) 0);
+      }
       RunningInference first = group.members.getFirst();
-      Execution next = execution(inputs, outputs, group.rows);
+      Execution next = execution(batch, inputs, outputs);
       next.setPriority(first.request().priority()).setClient(first.request().client().orElse(""));
       Optional<Duration> shortest =
           group.members.stream().flatMap(each -> each.left().stream()).min(Duration::compareTo);
@@ -278,17 +333,25 @@ final class Joiner {
         next.setTimeout(shortest.get());
       }
       group.members.forEach(RunningInference::begun);
-      next.computeAsync().whenComplete((report, fault) -> ended(group, room, report, fault));
+      Batch used = batch;
+      next.computeAsync().whenComplete((report, fault) -> ended(group, room, used, report, fault));
       isStarted = true;
+    } catch (ServingException e) {
+      // Each member is told when it is executed alone.
+      LOG.log(Level.DEBUG, "requests are not joined", e);
     } finally {
       if (!isStarted) {
+        if (batch != null) {
+          batch.release().run();
+        }
         group.members.forEach(RunningInference::alone);
       }
     }
   }
 
-  private void ended(Group group, Room room, ExecutionReport report, Throwable fault) {
-    if (fault != null || !report.isSuccess() || !isOfRows(report, group.rows)) {
+  private void ended(Group group, Room room, Batch batch, ExecutionReport report, Throwable fault) {
+    batch.release().run();
+    if (fault != null || !report.isSuccess() || !isOfRows(report, batch.rows())) {
       // The room is not used again: whoever has failed may still write there.
       group.members.forEach(RunningInference::alone);
       return;

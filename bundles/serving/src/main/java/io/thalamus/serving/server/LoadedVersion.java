@@ -92,20 +92,13 @@ final class LoadedVersion {
       Optional<Joiner.Terms> joins)
       throws NeuralNetworksException, ServingException {
     Compilation compilation = null;
+    ShapedVersions shaped = null;
     boolean isDone = false;
     try {
       Signature signature = signing.of(loaded);
       compilation = networks.compile(loaded.model(), options);
       warm(compilation);
-      if (joins.isPresent() && !loaded.file().openInputs().isEmpty()) {
-        throw ServingException.invalid(
-            "its requests cannot be joined: its file is compiled for each size of a batch");
-      }
-      Optional<Joiner> joiner =
-          joins.isPresent()
-              ? Optional.of(Joiner.of(compilation, signature, joins.get()))
-              : Optional.empty();
-      ShapedVersions shaped =
+      shaped =
           new ShapedVersions(
               shapes ->
                   compile(
@@ -114,16 +107,47 @@ final class LoadedVersion {
                       options,
                       other -> signature.of(other.model().main()),
                       Optional.empty()));
+      Optional<Joiner> joiner = Optional.empty();
+      if (joins.isPresent()) {
+        Joiner.Batches batches = batches(loaded, compilation, signature, shaped, joins.get());
+        joiner = Optional.of(Joiner.of(batches, signature, joins.get()));
+      }
       isDone = true;
       return new LoadedVersion(loaded, compilation, signature, joiner, shaped);
     } finally {
       if (!isDone) {
+        if (shaped != null) {
+          shaped.close();
+        }
         if (compilation != null) {
           compilation.close();
         }
         loaded.close();
       }
     }
+  }
+
+  /** Returns the compilations for rows: one for all, or one for each batch that the file gives. */
+  private static Joiner.Batches batches(
+      LoadedModel loaded,
+      Compilation compilation,
+      Signature signature,
+      ShapedVersions shaped,
+      Joiner.Terms terms) {
+    return rows -> {
+      if (loaded.file().openInputs().isEmpty()) {
+        return new Joiner.Batch(compilation, rows, () -> {});
+      }
+      int all = Joiner.batchRows(rows, terms);
+      List<Shape> batch =
+          signature.inputs().stream().map(tensor -> Joiner.shape(tensor, all)).toList();
+      Map<String, Shape> shapes = loaded.file().shapesFor(batch);
+      if (shapes.isEmpty()) {
+        return new Joiner.Batch(compilation, all, () -> {});
+      }
+      LoadedVersion used = shaped.acquire(shapes);
+      return new Joiner.Batch(used.compilation(), all, used::release);
+    };
   }
 
   /** Executes once on zeros, with 1 for open dimensions. */

@@ -171,13 +171,10 @@ final class RunningInference implements PendingInference {
         inputs[i] = new Input(each.name(), each.datatype(), each.shape(), value);
       }
       wanted = loaded.signature().wanted(request.outputs());
-      Map<String, Shape> shapes = loaded.otherShapes(inputs);
-      if (!shapes.isEmpty()) {
-        begin(shapes);
-      } else if (canBeJoined() && isOfEqualRows()) {
+      if (canBeJoined() && isOfEqualRows()) {
         loaded.joiner().get().add(this);
       } else {
-        begin();
+        alone();
       }
     } catch (ServingException e) {
       fail(e);
@@ -186,8 +183,13 @@ final class RunningInference implements PendingInference {
     }
   }
 
-  /** Begins with what serves its dimensions, for which nobody waits here who must not. */
-  private void begin(Map<String, Shape> shapes) {
+  /** Executes it by itself. Nobody waits here for what serves its dimensions who must not. */
+  void alone() {
+    Map<String, Shape> shapes = loaded.otherShapes(inputs);
+    if (shapes.isEmpty()) {
+      run(this::begin);
+      return;
+    }
     Task shaped =
         () -> {
           used = loaded.shaped().acquire(shapes);
@@ -198,11 +200,6 @@ final class RunningInference implements PendingInference {
     } else {
       Thread.ofPlatform().daemon().name("thalamus-serving-shapes").start(() -> run(shaped));
     }
-  }
-
-  /** Executes it by itself, though it could have been joined with others. */
-  void alone() {
-    run(this::begin);
   }
 
   /** A part of its work. */

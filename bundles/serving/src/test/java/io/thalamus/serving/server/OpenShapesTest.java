@@ -15,6 +15,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -129,14 +130,49 @@ class OpenShapesTest extends ServerTest {
     }
   }
 
+  /** Four rows at most are joined, in batches of 1, 2 and 4. */
   @Test
-  void theyAreNotJoined() throws Exception {
+  void theirRequestsAreJoinedIntoBatchesOfFewSizes() throws Exception {
     server.close();
-    joins = new String[] {"a=1000"};
+    joins = new String[] {"a=600000000"};
     open();
     look();
-    assertTrue(
-        server.index().getFirst().reason().contains("compiled for each size of a batch"),
-        server.index()::toString);
+    int compiled = fake.compilations.get();
+    List<PendingInference> pending = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      pending.add(server.infer(request("a", x(row(1, i)))));
+    }
+    for (int i = 0; i < 4; i++) {
+      check(pending.get(i), 1, i);
+    }
+    assertEquals(1, fake.executions.get());
+    PendingInference three = server.infer(request("a", x(row(3, 7))));
+    check(server.infer(request("a", x(row(1, 8)))), 1, 8);
+    check(three, 3, 7);
+    assertEquals(2, fake.executions.get());
+    assertEquals(compiled, fake.compilations.get(), "all sizes were tried before it served");
+    check(server.infer(request("a", x(row(6, 1)))), 6, 1);
+  }
+
+  @Test
+  void rowsThatNobodySentAreZeros() throws Exception {
+    server.close();
+    joins = new String[] {"a=100000"};
+    open();
+    look();
+    List<Float> padding = new ArrayList<>();
+    fake.hook =
+        run -> {
+          padding.add(run.inputs[0].getAtIndex(FakeNetworks.FLOAT, 6));
+          return CompletableFuture.completedFuture(run.run());
+        };
+    PendingInference two = server.infer(request("a", x(row(2, 5))));
+    PendingInference again = server.infer(request("a", x(row(2, 5))));
+    check(two, 2, 5);
+    check(again, 2, 5);
+    two = server.infer(request("a", x(row(2, 5))));
+    check(server.infer(request("a", x(row(1, 5)))), 1, 5);
+    check(two, 2, 5);
+    assertEquals(List.of(7f, 0f), padding);
   }
 }
