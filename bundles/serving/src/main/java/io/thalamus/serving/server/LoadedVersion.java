@@ -71,6 +71,7 @@ final class LoadedVersion {
       throws NeuralNetworksException, ServingException {
     return compile(
         networks,
+        file.toString(),
         networks.load(file),
         options,
         loaded -> new Signature(loaded.model().main(), OpenShapes.of(loaded, states), states),
@@ -86,6 +87,7 @@ final class LoadedVersion {
   /** Compiles and warms a model, which it closes if that fails. */
   private static LoadedVersion compile(
       NeuralNetworks networks,
+      String file,
       LoadedModel loaded,
       CompilationOptions options,
       Signing signing,
@@ -100,9 +102,11 @@ final class LoadedVersion {
       warm(compilation);
       shaped =
           new ShapedVersions(
+              file,
               shapes ->
                   compile(
                       networks,
+                      file,
                       loaded.with(loaded.options().withShapes(shapes)),
                       options,
                       other -> signature.of(other.model().main()),

@@ -51,7 +51,13 @@ record OpenShapes(List<Shape> inputs, List<Shape> outputs) {
       try (LoadedModel changed = loaded.with(loaded.options().withShapes(wanted))) {
         return new OpenShapes(open, changing(outputs, changed.model().main()));
       } catch (NeuralNetworksException e) {
-        // The next try, or a request of such dimensions, is told why.
+        // A request of such dimensions is told why.
+      }
+    }
+    // The file was written for one batch, whatever it says.
+    for (int i = 0; i < open.size(); i++) {
+      if (open.get(i).rank() > 0) {
+        open.set(i, open.get(i).with(0, inputs.get(i).dimension(0)));
       }
     }
     return new OpenShapes(open, outputs);

@@ -21,6 +21,7 @@ final class ShapedVersions implements AutoCloseable {
   private static final int MOST = 8;
 
   private final Loader loader;
+  private final String file;
 
   /** From the one that has not been used for the longest time. */
   private final Map<Map<String, Shape>, FutureTask<LoadedVersion>> versions =
@@ -32,7 +33,13 @@ final class ShapedVersions implements AutoCloseable {
     LoadedVersion load(Map<String, Shape> shapes) throws NeuralNetworksException, ServingException;
   }
 
-  ShapedVersions(Loader loader) {
+  /**
+   * None yet.
+   *
+   * @param file its path, which clients do not see in a reason
+   */
+  ShapedVersions(String file, Loader loader) {
+    this.file = file;
     this.loader = loader;
   }
 
@@ -72,10 +79,15 @@ final class ShapedVersions implements AutoCloseable {
     }
   }
 
-  private static ServingException failure(Throwable cause) {
+  private ServingException failure(Throwable cause) {
     return switch (cause) {
       case ServingException e -> e;
-      case NeuralNetworksException e -> Codes.of("the model cannot take these dimensions: ", e);
+      case NeuralNetworksException e -> {
+        String why = e.getMessage().replace(file + ": ", "");
+        yield Codes.of(
+            "the model cannot take these dimensions: ",
+            new NeuralNetworksException(e.code(), why, e.retryAfter(), e));
+      }
       default -> throw new IllegalStateException("a model could not be loaded again", cause);
     };
   }

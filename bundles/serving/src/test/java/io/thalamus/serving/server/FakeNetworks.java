@@ -46,13 +46,13 @@ import java.util.function.Function;
  * Networks whose model files are texts: {@code times 3} is a model from {@code x}, any number of
  * rows of two floats, to {@code y}, three times as much; {@code sum} adds the float {@code x} to
  * the float {@code s}, which gives {@code t}, and {@code y} twice as much; {@code open 3} is {@code
- * times 3} in a file that is read for one row unless somebody wants others, {@link #MOST_ROWS} at
+ * times 3} in a file that is read for one row unless somebody wants others, {@link #mostRows} at
  * most. What else there is cannot be read. Knows what is open. Thread-safe.
  */
 final class FakeNetworks {
   static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT_UNALIGNED;
 
-  static final int MOST_ROWS = 100;
+  volatile int mostRows = 100;
 
   /** Called instead of an execution, which it may begin by {@link Run#run}. */
   @FunctionalInterface
@@ -163,18 +163,18 @@ final class FakeNetworks {
     if (!text.startsWith("times ") && !text.startsWith("open ") && !text.equals("sum")) {
       throw new NeuralNetworksException(ResultCode.BAD_DATA, path + ": damaged at\nbyte 0");
     }
-    return read(text, CacheToken.of(digest), ReadOptions.DEFAULT);
+    return read(path.toString(), text, CacheToken.of(digest), ReadOptions.DEFAULT);
   }
 
-  private LoadedModel read(String text, CacheToken token, ReadOptions options)
+  private LoadedModel read(String name, String text, CacheToken token, ReadOptions options)
       throws NeuralNetworksException {
     boolean isSum = text.equals("sum");
     boolean isOpen = text.startsWith("open ");
     Shape open = Shape.of(0, 2);
     Shape shape =
         isSum ? Shape.of(1) : isOpen ? options.shapes().getOrDefault("x", Shape.of(1, 2)) : open;
-    if (isOpen && shape.dimension(0) > MOST_ROWS) {
-      throw new NeuralNetworksException(ResultCode.BAD_DATA, "too many rows for it");
+    if (isOpen && shape.dimension(0) > mostRows) {
+      throw new NeuralNetworksException(ResultCode.BAD_DATA, name + ": too many rows for it");
     }
     SubgraphBuilder graph = new SubgraphBuilder();
     graph.input("x", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
@@ -195,7 +195,7 @@ final class FakeNetworks {
               case "model" -> model;
               case "file" -> file;
               case "options" -> options;
-              case "with" -> read(text, token, (ReadOptions) arguments[0]);
+              case "with" -> read(name, text, token, (ReadOptions) arguments[0]);
               case "token" -> token;
               case "close" -> {
                 this.open.decrementAndGet();

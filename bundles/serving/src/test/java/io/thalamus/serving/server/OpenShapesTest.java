@@ -3,7 +3,6 @@ package io.thalamus.serving.server;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.serving.Failure;
 import io.thalamus.serving.InferenceResponse;
@@ -99,13 +98,28 @@ class OpenShapesTest extends ServerTest {
 
   @Test
   void aSizeThatTheModelCannotTakeIsToldAndNothingIsLost() throws Exception {
-    int tooMany = FakeNetworks.MOST_ROWS + 1;
+    int tooMany = fake.mostRows + 1;
     for (int i = 0; i < 2; i++) {
       ServingException failed = failure(server.infer(request("a", x(row(tooMany, 1)))));
       assertEquals(Failure.INVALID_ARGUMENT, failed.failure());
-      assertTrue(failed.getMessage().contains("too many rows for it"), failed.getMessage());
+      assertEquals(
+          "the model cannot take these dimensions: too many rows for it", failed.getMessage());
     }
     check(2, 5);
+  }
+
+  @Test
+  void aFileThatWasWrittenForOneBatchSaysSo() throws Exception {
+    fake.mostRows = 1;
+    write("b.tflite", "open 2");
+    look();
+    look();
+    ModelMetadata metadata = server.metadata("b", Optional.empty());
+    assertEquals(List.of(1L, 2L), metadata.inputs().getFirst().shape());
+    assertEquals(List.of(1L, 2L), metadata.outputs().getFirst().shape());
+    assertEquals(
+        "input 'x' has shape [2, 2]: expected [1, 2]",
+        failure(server.infer(request("b", x(row(2, 1))))).getMessage());
   }
 
   @Test
