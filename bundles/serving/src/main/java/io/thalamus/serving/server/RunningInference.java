@@ -198,7 +198,11 @@ final class RunningInference implements PendingInference {
     if (isDirect || line != null || loaded.shaped().has(shapes)) {
       run(shaped);
     } else {
-      Thread.ofPlatform().daemon().name("thalamus-serving-shapes").start(() -> run(shaped));
+      Thread.ofPlatform()
+          .daemon()
+          .inheritInheritableThreadLocals(false)
+          .name("thalamus-serving-shapes")
+          .start(() -> run(shaped));
     }
   }
 
