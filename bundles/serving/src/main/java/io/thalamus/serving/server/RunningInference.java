@@ -183,7 +183,10 @@ final class RunningInference implements PendingInference {
     }
   }
 
-  /** Executes it by itself. Nobody waits here for what serves its dimensions who must not. */
+  /**
+   * Executes it by itself. If the model has to be compiled for its dimensions, and this thread must
+   * not wait, another thread does both.
+   */
   void alone() {
     Map<String, Shape> shapes = loaded.otherShapes(inputs);
     if (shapes.isEmpty()) {
