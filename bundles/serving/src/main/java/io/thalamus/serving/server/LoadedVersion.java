@@ -13,6 +13,7 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
 import io.thalamus.serving.InferenceRequest.Input;
 import io.thalamus.serving.ServingException;
+import io.thalamus.serving.TensorMetadata;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -208,6 +209,23 @@ final class LoadedVersion {
     return signature;
   }
 
+  /**
+   * Returns the inputs as clients see them. A TensorFlow Lite file states a size even for a
+   * dimension that it leaves open, and its own engines tell that one.
+   */
+  List<TensorMetadata> inputs() {
+    return isTensorFlowLite() ? signature.inputsAsRead() : signature.inputs();
+  }
+
+  /** Returns the outputs as clients see them. */
+  List<TensorMetadata> outputs() {
+    return isTensorFlowLite() ? signature.outputsAsRead() : signature.outputs();
+  }
+
+  private boolean isTensorFlowLite() {
+    return loaded.file().format().equals("TensorFlow Lite");
+  }
+
   /** Returns the SHA-256 of the file, in hexadecimal digits. */
   String digest() {
     return digest;
@@ -215,8 +233,7 @@ final class LoadedVersion {
 
   /** Returns the name of the format, as Triton's platforms are named. */
   String platform() {
-    String format = loaded.file().format();
-    return format.equals("TensorFlow Lite") ? "tensorflow_lite" : format.toLowerCase(Locale.ROOT);
+    return isTensorFlowLite() ? "tensorflow_lite" : loaded.file().format().toLowerCase(Locale.ROOT);
   }
 
   /** Uses it for a request; false if it is closed, or about to be. */

@@ -252,8 +252,8 @@ public final class ServingComponent implements InferenceServer {
           use.version().number(),
           loaded.platform(),
           loaded.digest(),
-          loaded.signature().inputs(),
-          loaded.signature().outputs());
+          loaded.inputs(),
+          loaded.outputs());
     } finally {
       loaded.release();
     }

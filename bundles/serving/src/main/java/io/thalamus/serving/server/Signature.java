@@ -157,6 +157,22 @@ final class Signature {
     return tensors(outputs);
   }
 
+  /** Returns the inputs with the dimensions that the file was read with. */
+  List<TensorMetadata> inputsAsRead() {
+    return inputs.stream().map(place -> asRead(place, graph.input(place.index()))).toList();
+  }
+
+  /** Returns the outputs with the dimensions that the file was read with. */
+  List<TensorMetadata> outputsAsRead() {
+    return outputs.stream().map(place -> asRead(place, graph.output(place.index()))).toList();
+  }
+
+  private static TensorMetadata asRead(Place place, Operand operand) {
+    TensorMetadata tensor = place.tensor();
+    return new TensorMetadata(
+        tensor.name(), tensor.datatype(), shape(operand), tensor.quantization());
+  }
+
   List<State> states() {
     return states;
   }

@@ -53,6 +53,7 @@ final class FakeNetworks {
   static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT_UNALIGNED;
 
   volatile int mostRows = 100;
+  volatile String format = "TensorFlow Lite";
 
   /** Called instead of an execution, which it may begin by {@link Run#run}. */
   @FunctionalInterface
@@ -185,7 +186,7 @@ final class FakeNetworks {
     }
     graph.float32(isSum ? Float.NaN : Float.parseFloat(text.split(" ")[1].strip()));
     Model model = Model.of(graph.build());
-    ModelFile plain = ModelFile.of(model, "TensorFlow Lite");
+    ModelFile plain = ModelFile.of(model, format);
     ModelFile file = isOpen ? plain.withOpenInputs(Map.of(0, open)) : plain;
     this.open.incrementAndGet();
     return proxy(

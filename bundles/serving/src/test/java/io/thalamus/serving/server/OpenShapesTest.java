@@ -53,8 +53,15 @@ class OpenShapesTest extends ServerTest {
   }
 
   @Test
-  void clientsSeeWhichDimensionsAreOpen() throws Exception {
-    ModelMetadata metadata = server.metadata("a", Optional.empty());
+  void clientsSeeWhichDimensionsAreOpenOrWhatTheFileStatesForThem() throws Exception {
+    ModelMetadata stated = server.metadata("a", Optional.empty());
+    assertEquals(List.of(1L, 2L), stated.inputs().getFirst().shape());
+    assertEquals(List.of(1L, 2L), stated.outputs().getFirst().shape());
+    fake.format = "ONNX";
+    write("b.onnx", "open 3");
+    look();
+    look();
+    ModelMetadata metadata = server.metadata("b", Optional.empty());
     assertEquals(List.of(-1L, 2L), metadata.inputs().getFirst().shape());
     assertEquals(List.of(-1L, 2L), metadata.outputs().getFirst().shape());
   }
