@@ -280,12 +280,20 @@ final class CompilationImpl implements Compilation, ExecutionHost {
    *     plan stays
    */
   boolean replan() throws NeuralNetworksException {
-    PreparedPlan plan = current;
-    if (plan == null) {
-      return false;
+    PreparedPlan plan;
+    Leases constants;
+    synchronized (lock) {
+      plan = current;
+      if (plan == null) {
+        return false;
+      }
+      // Until the end of this, whoever closes the compilation and its model meanwhile.
+      constants = Leases.of(model.pools());
     }
-    Optional<PreparedPlan> better =
-        preparer.prepare(Optional.of(plan), Deadline.NONE, this::describe);
+    Optional<PreparedPlan> better;
+    try (constants) {
+      better = preparer.prepare(Optional.of(plan), Deadline.NONE, this::describe);
+    }
     if (better.isEmpty()) {
       return false;
     }

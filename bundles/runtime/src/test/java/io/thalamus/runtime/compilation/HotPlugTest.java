@@ -14,15 +14,23 @@ import io.thalamus.api.Plan;
 import io.thalamus.api.ResultCode;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Lifetime.ConstantReference;
+import io.thalamus.model.Model;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
+import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.runtime.fakes.FaultyDevice;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.TestRuntime;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -196,6 +204,59 @@ class HotPlugTest {
       go.countDown();
       threads.shutdownNow();
     }
+  }
+
+  @Test
+  void aModelThatIsClosedWhileItIsReplannedStaysUntilItIsPrepared() throws Exception {
+    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch go = new CountDownLatch(1);
+    CompletableFuture<Float> read = new CompletableFuture<>();
+    SharedMemory constants = SharedMemory.allocate(MemoryKind.ASHMEM, 16);
+    constants.segment().set(Graphs.FLOAT, 12, 4.5f);
+    FaultyDevice fast =
+        new FaultyDevice(LimitedDevice.all("fast", 0.5))
+            .onSupport(
+                model -> {
+                  begun.countDown();
+                  awaitQuietly(go);
+                  BitSet all = new BitSet();
+                  all.set(0);
+                  return all;
+                })
+            .onPrepare(
+                model -> {
+                  try {
+                    read.complete(model.pools().getFirst().segment().get(Graphs.FLOAT, 12));
+                  } catch (RuntimeException e) {
+                    read.completeExceptionally(e);
+                  }
+                });
+    Compilation compilation =
+        runtime.networks().compile(addConstant(constants), CompilationOptions.DEFAULT);
+    runtime.add(fast);
+    assertTrue(begun.await(PATIENCE_SECONDS, TimeUnit.SECONDS));
+    compilation.close();
+    constants.close();
+    go.countDown();
+    assertEquals(4.5f, read.get(PATIENCE_SECONDS, TimeUnit.SECONDS));
+    await("its memory goes after that", () -> !constants.segment().scope().isAlive());
+  }
+
+  /** Returns {@code y = x + c}, of four floats. */
+  private static Model addConstant(SharedMemory constants) {
+    SubgraphBuilder graph = new SubgraphBuilder();
+    Shape shape = Shape.of(4);
+    int x = graph.input("x", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
+    int c =
+        graph.constant(
+            "c",
+            OperandCode.TENSOR_FLOAT32,
+            shape,
+            Quantization.NONE,
+            new ConstantReference(constants, 0, 16));
+    int y = graph.output("y", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
+    graph.operation(OperationCode.ADD, List.of(x, c, graph.int32(0)), List.of(y));
+    return Model.of(graph.build());
   }
 
   @Test
