@@ -148,8 +148,12 @@ final class OpenIndexes {
     return OpenSizes.select(ops, isHit, taken, rows);
   }
 
-  private static Value product(Ops ops, Value a, Value b) throws ModelFormatException {
+  /** Products of stacks of matrices; a stack of one, or a matrix alone, is that of each. */
+  static Value product(Ops ops, Value a, Value b) throws ModelFormatException {
     int[] shape = Dims.with(a.shape(), a.rank() - 1, b.dim(b.rank() - 1));
+    for (int i = 0; i < a.rank() - 2 && a.rank() == b.rank(); i++) {
+      shape[i] = shape[i] == 1 ? b.dim(i) : shape[i];
+    }
     return ops.emitSized(
         a.type(),
         shape,

@@ -382,20 +382,7 @@ final class OpenOperators {
     node.require(
         a.type().isFloat() && a.rank() > 1 && b.rank() == a.rank(),
         a.text() + " and " + b.text() + " cannot be multiplied");
-    int rank = a.rank();
-    int[] shape = a.shape().clone();
-    for (int i = 0; i < rank - 2; i++) {
-      shape[i] = shape[i] == 1 ? b.dim(i) : shape[i];
-    }
-    shape[rank - 1] = b.dim(rank - 1);
-    return ops.emitSized(
-        a.type(),
-        shape,
-        ThalamusExtension.BATCH_MATMUL,
-        ops.operand(a),
-        ops.operand(b),
-        ops.bool(false),
-        ops.bool(false));
+    return OpenIndexes.product(ops, a, b);
   }
 
   private static void gemm(Node node) throws ModelFormatException {

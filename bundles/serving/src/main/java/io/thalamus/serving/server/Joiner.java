@@ -118,7 +118,7 @@ final class Joiner {
 
   /** Returns the rows of a batch that is compiled for fixed rows: a power of 2, or the most. */
   static int batchRows(int rows, Terms terms) {
-    return rows > terms.rows() ? rows : Math.min(terms.rows(), Integer.highestOneBit(2 * rows - 1));
+    return Math.min(terms.rows(), Integer.highestOneBit(2 * rows - 1));
   }
 
   /** Compares rows that are computed alone with the same ones together, for each batch. */

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.thalamus.serving.Failure;
 import io.thalamus.serving.InferenceResponse;
-import io.thalamus.serving.InferenceStream;
 import io.thalamus.serving.ModelMetadata;
 import io.thalamus.serving.PendingInference;
 import io.thalamus.serving.ServingException;
@@ -138,17 +137,6 @@ class OpenShapesTest extends ServerTest {
     look();
     check(5, 2);
     eventually(() -> fake.open.get() == 2);
-  }
-
-  @Test
-  void streamsHaveABurstForEachSize() throws Exception {
-    try (InferenceStream stream = server.openStream()) {
-      for (int i = 0; i < 12; i++) {
-        check(stream.infer(request("a", x(row(1 + i % 3, i)))), 1 + i % 3, i);
-      }
-      assertEquals(12, fake.executionsByBurst.get());
-      assertEquals(3, fake.bursts.size());
-    }
   }
 
   /** Four rows at most are joined, in batches of 1, 2 and 4. */

@@ -65,6 +65,22 @@ class StreamsTest extends ServerTest {
   }
 
   @Test
+  void aStreamHasABurstForEachSizeThatAFileLeavesOpen() throws Exception {
+    write("a.tflite", "open 3");
+    look();
+    try (InferenceStream stream = server.openStream()) {
+      for (int i = 0; i < 12; i++) {
+        float[] values = new float[2 + 2 * (i % 3)];
+        values[0] = i;
+        assertEquals(3 * i, first(stream.infer(request("a", x(values)))));
+      }
+      assertEquals(12, fake.executionsByBurst.get());
+      assertEquals(3, fake.bursts.size());
+    }
+    eventually(() -> threads().isEmpty());
+  }
+
+  @Test
   void requestsWaitForEachOtherAndTheLastOnesForTheEnd() throws Exception {
     write("a.tflite", "times 2");
     look();
