@@ -3,6 +3,7 @@ package io.thalamus.integration.run;
 
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
+import io.grpc.ClientStreamTracer;
 import io.grpc.LoadBalancerRegistry;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
@@ -17,8 +18,6 @@ import io.thalamus.grpc.wire.MessageWriter;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.net.ConnectException;
-import java.net.SocketException;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
@@ -97,8 +96,10 @@ final class GrpcCaller implements Caller {
 
   private Reply call(MethodDescriptor<byte[], byte[]> method, byte[] message, boolean isRead)
       throws InterruptedException {
-    Answer answer = new Answer(isRead);
-    ClientCall<byte[], byte[]> call = channel.newCall(method, CallOptions.DEFAULT);
+    Sending sending = new Sending();
+    Answer answer = new Answer(isRead, sending);
+    ClientCall<byte[], byte[]> call =
+        channel.newCall(method, CallOptions.DEFAULT.withStreamTracerFactory(sending));
     call.start(answer, new Metadata());
     call.request(1);
     call.sendMessage(message);
@@ -113,10 +114,12 @@ final class GrpcCaller implements Caller {
   private static final class Answer extends ClientCall.Listener<byte[]> {
     final CompletableFuture<Reply> reply = new CompletableFuture<>();
     private final boolean isRead;
+    private final Sending sending;
     private byte[] message = new byte[0];
 
-    Answer(boolean isRead) {
+    Answer(boolean isRead, Sending sending) {
       this.isRead = isRead;
+      this.sending = sending;
     }
 
     @Override
@@ -129,7 +132,7 @@ final class GrpcCaller implements Caller {
       try {
         reply.complete(
             !status.isOk()
-                ? refusal(status, trailers)
+                ? refusal(status, trailers, sending)
                 : isRead ? read(message) : Reply.without(Outcome.ANSWERED, "", Optional.empty()));
       } catch (IOException e) {
         reply.completeExceptionally(e);
@@ -137,7 +140,27 @@ final class GrpcCaller implements Caller {
     }
   }
 
-  private static Reply refusal(Status status, Metadata trailers) throws IOException {
+  /**
+   * Knows whether anything of a call was sent. A port that is closed just then resets its
+   * connection.
+   */
+  static final class Sending extends ClientStreamTracer.Factory {
+    private volatile boolean isBegun;
+
+    @Override
+    public ClientStreamTracer newClientStreamTracer(
+        ClientStreamTracer.StreamInfo info, Metadata headers) {
+      return new ClientStreamTracer() {
+        @Override
+        public void outboundHeaders() {
+          isBegun = true;
+        }
+      };
+    }
+  }
+
+  private static Reply refusal(Status status, Metadata trailers, Sending sending)
+      throws IOException {
     byte[] details = trailers == null ? null : trailers.get(DETAILS);
     Optional<Duration> wait = details == null ? Optional.empty() : retryDelay(details);
     Outcome outcome =
@@ -147,25 +170,16 @@ final class GrpcCaller implements Caller {
           case UNAVAILABLE ->
               details != null
                   ? Outcome.UNAVAILABLE
-                  : isOfConnecting(status.getCause()) ? Outcome.NOT_TAKEN : Outcome.LOST;
+                  : sending.isBegun ? Outcome.LOST : Outcome.NOT_TAKEN;
           default -> Outcome.FAILED;
         };
     return Reply.without(outcome, status.toString(), wait);
   }
 
-  /**
-   * Returns whether there never was a connection. A port that is closed just then resets it; Netty
-   * annotates exceptions of connecting, and no others.
-   */
-  private static boolean isOfConnecting(Throwable cause) {
-    return cause instanceof ConnectException
-        || cause instanceof SocketException && cause.getClass().getName().contains("Annotated");
-  }
-
   /** Returns the end of a call whose trailers say nothing. */
-  static Reply refusal(Status status) {
+  static Reply refusal(Status status, Sending sending) {
     try {
-      return refusal(status, null);
+      return refusal(status, null, sending);
     } catch (IOException e) {
       throw new IllegalStateException("there are no trailers to be read", e);
     }

@@ -18,6 +18,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 final class StreamCaller implements Caller {
   private final ManagedChannel channel;
   private ClientCall<byte[], byte[]> call;
+  private GrpcCaller.Sending sending;
 
   /** Messages, and at last the status. */
   private BlockingQueue<Object> answers;
@@ -42,7 +43,10 @@ final class StreamCaller implements Caller {
     if (call == null) {
       BlockingQueue<Object> queue = new LinkedBlockingQueue<>();
       answers = queue;
-      call = channel.newCall(GrpcMessages.STREAM, CallOptions.DEFAULT);
+      sending = new GrpcCaller.Sending();
+      call =
+          channel.newCall(
+              GrpcMessages.STREAM, CallOptions.DEFAULT.withStreamTracerFactory(sending));
       call.start(
           new ClientCall.Listener<>() {
             @Override
@@ -70,7 +74,7 @@ final class StreamCaller implements Caller {
       boolean isEnd = "the server ends".equals(status.getDescription());
       return isEnd
           ? Reply.without(Outcome.UNAVAILABLE, status.toString(), Optional.empty())
-          : GrpcCaller.refusal(status);
+          : GrpcCaller.refusal(status, sending);
     }
     byte[] message = (byte[]) answer;
     try {
