@@ -74,6 +74,16 @@ class PackagesTest {
     assertTrue(doctor.out().contains(home.resolve("runtime").toString()), doctor::out);
   }
 
+  /** The JVM takes the archive of classes only with jars of the times that it saw. */
+  private static void assertHasTimesOfTheFolder(Path home) throws IOException {
+    for (String jar : List.of("bin/launcher.jar", "bin/framework.jar")) {
+      assertEquals(
+          Files.getLastModifiedTime(packages.resolve("thalamus").resolve(jar)),
+          Files.getLastModifiedTime(home.resolve(jar)),
+          jar);
+    }
+  }
+
   @Test
   void theFolderRunsWithItsOwnRuntime() throws Exception {
     assertRuns(packages.resolve("thalamus"));
@@ -93,6 +103,7 @@ class PackagesTest {
     assertEquals(
         Path.of("/opt/thalamus/bin/thalamus"),
         Files.readSymbolicLink(root.resolve("usr/bin/thalamus")));
+    assertHasTimesOfTheFolder(root.resolve("opt/thalamus"));
     assertRuns(root.resolve("opt/thalamus"));
   }
 
@@ -109,6 +120,7 @@ class PackagesTest {
     assertEquals(List.of("thalamus"), copied);
     assertTrue(Files.isExecutable(image.resolve("thalamus/bin/thalamus")));
     assertTrue(Files.isExecutable(image.resolve("thalamus/runtime/bin/java")));
+    assertHasTimesOfTheFolder(image.resolve("thalamus"));
   }
 
   @Test
