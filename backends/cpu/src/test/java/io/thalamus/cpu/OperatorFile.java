@@ -6,10 +6,9 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Elements;
 import io.thalamus.model.Operand;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.Subgraph;
-import io.thalamus.model.WideTypes;
 import io.thalamus.tck.check.TestGraph;
 import io.thalamus.tflite.TfliteReader;
 import java.lang.foreign.MemorySegment;
@@ -111,6 +110,9 @@ final class OperatorFile {
       switch (type) {
         case TensorType.FLOAT32 -> bytes.putFloat((float) value);
         case TensorType.INT32 -> bytes.putInt((int) value);
+        case TensorType.UINT32 -> bytes.putInt((int) (long) value);
+        case TensorType.INT16, TensorType.UINT16 -> bytes.putShort((short) (int) value);
+        case TensorType.UINT8 -> bytes.put((byte) (int) value);
         case TensorType.INT64 -> bytes.putLong((long) value);
         case TensorType.BOOL -> bytes.put((byte) value);
         default -> throw new IllegalArgumentException(TensorType.name(type));
@@ -201,18 +203,10 @@ final class OperatorFile {
   }
 
   private static double[] numbers(Operand operand, byte[] bytes) {
-    ByteBuffer buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
-    int width = operand.type().elementSize();
-    double[] numbers = new double[bytes.length / width];
+    Elements elements = Elements.of(operand.type());
+    double[] numbers = new double[bytes.length / elements.size()];
     for (int i = 0; i < numbers.length; i++) {
-      numbers[i] =
-          operand.type().equals(OperandCode.TENSOR_FLOAT32)
-              ? buffer.getFloat()
-              : operand.type().equals(WideTypes.TENSOR_INT64)
-                  ? buffer.getLong()
-                  : operand.type().equals(OperandCode.TENSOR_INT32)
-                      ? buffer.getInt()
-                      : buffer.get();
+      numbers[i] = elements.getDouble(MemorySegment.ofArray(bytes), i);
     }
     return numbers;
   }

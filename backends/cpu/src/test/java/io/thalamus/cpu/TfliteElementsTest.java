@@ -2,13 +2,17 @@
 package io.thalamus.cpu;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.flatbuffers.FlatBufferBuilder;
+import io.thalamus.tck.check.OutcomeException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.tensorflow.lite.schema.ArgMinOptions;
@@ -57,6 +61,10 @@ class TfliteElementsTest {
     return new Given(false, INT, new int[] {values.length}, values);
   }
 
+  private static Given of(byte type, double... values) {
+    return new Given(false, type, new int[] {values.length}, values);
+  }
+
   private static Given truths(double... values) {
     return new Given(false, BOOL, new int[] {values.length}, values);
   }
@@ -98,6 +106,7 @@ class TfliteElementsTest {
         plain(BuiltinOperator.FLOOR_MOD, floats(0.5, -0.5), floats(-2.5, 2.5), floats(1, -1)));
     cases.add(plain(BuiltinOperator.BITWISE_XOR, ints(-7 ^ 2, 0, 6 ^ -4, 3 ^ 8), a, b));
     cases.add(plain(BuiltinOperator.RIGHT_SHIFT, ints(-2, 2), ints(-7, 5), ints(2, 1)));
+    addBits(cases);
     cases.add(plain(BuiltinOperator.EQUAL, truths(0, 1, 0, 0), a, b));
     cases.add(plain(BuiltinOperator.NOT_EQUAL, truths(1, 0, 1, 1), a, b));
     cases.add(plain(BuiltinOperator.GREATER, truths(0, 0, 1, 0), a, b));
@@ -165,6 +174,57 @@ class TfliteElementsTest {
             floats(1, 2, 5, 6, 3, 4, 7, 8).shaped(1, 2, 4, 1),
             floats(1, 2, 3, 4, 5, 6, 7, 8).shaped(1, 1, 2, 4)));
     return cases.stream();
+  }
+
+  /** Integers without a sign of 32 bits are seen as their bits, and those of 16 bits wrap. */
+  private static void addBits(List<Case> cases) {
+    byte whole = TensorType.UINT32;
+    double most = 0xFFFF_FFFFL;
+    Given large = of(whole, most, 0x8000_0000L, 5);
+    Given few = of(whole, 1, 7, 9);
+    cases.add(plain(BuiltinOperator.BITCAST, ints(0x3F800000, 0), floats(1, 0)));
+    cases.add(plain(BuiltinOperator.BITCAST, floats(1, -2), ints(0x3F800000, 0xC0000000)));
+    cases.add(
+        plain(
+            BuiltinOperator.BITCAST,
+            of(TensorType.UINT8, 0, 0, 128, 63, 1, 255, 0, 0).shaped(2, 4),
+            ints(0x3F800000, 0xFF01)));
+    cases.add(
+        plain(
+            BuiltinOperator.BITCAST,
+            floats(1, 3),
+            of(TensorType.UINT8, 0, 0, 128, 63, 0, 0, 64, 64).shaped(2, 4)));
+    cases.add(
+        plain(BuiltinOperator.BITCAST, of(TensorType.INT16, -2, 1).shaped(1, 2), ints(0x1FFFE)));
+    cases.add(plain(BuiltinOperator.LESS, truths(0, 0, 1), large, few));
+    cases.add(plain(BuiltinOperator.MAXIMUM, of(whole, -1, Integer.MIN_VALUE, 9), large, few));
+    cases.add(
+        plain(
+            BuiltinOperator.RIGHT_SHIFT,
+            of(whole, Integer.MAX_VALUE, 1 << 24, 5),
+            large,
+            of(whole, 1, 7, 0)));
+    cases.add(plain(BuiltinOperator.CAST, floats(0x1p32, 0x1p31, 5), large));
+    cases.add(plain(BuiltinOperator.CAST, of(whole, Integer.MIN_VALUE, 7), floats(0x1p31, 7.5)));
+    cases.add(plain(BuiltinOperator.CAST, of(TensorType.INT64, 1, 7, 9), few));
+    cases.add(plain(BuiltinOperator.CAST, of(TensorType.INT16, -1, 5), ints(0x1FFFF, 5)));
+    cases.add(plain(BuiltinOperator.CAST, ints(65535, 5), of(TensorType.UINT16, 65535, 5)));
+    cases.add(
+        plain(
+            BuiltinOperator.ADD,
+            of(TensorType.INT16, Short.MIN_VALUE, 5),
+            of(TensorType.INT16, Short.MAX_VALUE, 2),
+            of(TensorType.INT16, 1, 3)));
+  }
+
+  @Test
+  void numbersThatDoNotFit32BitsEndTheExecution() {
+    OperatorFile file = new OperatorFile();
+    int x = file.input(TensorType.UINT32, new int[] {1}, 0x8000_0000L);
+    int y = file.result(TensorType.INT64, 1);
+    file.operator(BuiltinOperator.CAST, new int[] {x}, y);
+    Throwable failed = assertThrows(OutcomeException.class, () -> file.run(y));
+    assertTrue(failed.getMessage().contains("beyond 32 bits"), failed.getMessage());
   }
 
   @ParameterizedTest

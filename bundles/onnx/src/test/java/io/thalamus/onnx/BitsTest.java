@@ -18,7 +18,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Operators on bits beside Java's own, and determinants. */
 class BitsTest {
   private static final int UINT8 = 2;
+  private static final int UINT16 = 4;
   private static final int INT32 = 6;
+  private static final int FLOAT16 = 10;
+  private static final int UINT32 = 12;
 
   private final OnnxFileBuilder file = new OnnxFileBuilder();
 
@@ -66,6 +69,113 @@ class BitsTest {
         .node("Concat", List.of("left", "right"), "y", integer("axis", 0))
         .output("y", FLOAT, 4);
     assertArrayEquals(new float[] {144, 40, 100, 0}, TestFiles.run(file, 200, 5));
+  }
+
+  /** Random numbers without a sign, and the least and largest. */
+  private static int[] unsigned(Random random) {
+    int[] values = random.ints(40).toArray();
+    values[0] = -1;
+    values[1] = Integer.MIN_VALUE;
+    values[2] = 1;
+    values[3] = Integer.MAX_VALUE;
+    return values;
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"Div", "Mod", "Max", "Min", "Add", "Mul", "RIGHT", "LEFT"})
+  void numbersWithoutASign(String type) throws Exception {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    int[] a = unsigned(random);
+    int[] b = unsigned(random);
+    boolean isShift = type.equals("RIGHT") || type.equals("LEFT");
+    for (int i = 0; isShift && i < b.length; i++) {
+      b[i] = i % 32;
+    }
+    file.input("a", UINT32, 40).input("b", UINT32, 40);
+    if (isShift) {
+      file.node("BitShift", List.of("a", "b"), "y", text("direction", type));
+    } else {
+      file.node(type, List.of("a", "b"), "y");
+    }
+    file.output("y", UINT32, 40);
+    int[] expected = new int[40];
+    for (int i = 0; i < 40; i++) {
+      boolean isLess = Integer.compareUnsigned(a[i], b[i]) < 0;
+      expected[i] =
+          switch (type) {
+            case "Div" -> Integer.divideUnsigned(a[i], b[i]);
+            case "Mod" -> Integer.remainderUnsigned(a[i], b[i]);
+            case "Max" -> isLess ? b[i] : a[i];
+            case "Min" -> isLess ? a[i] : b[i];
+            case "Add" -> a[i] + b[i];
+            case "Mul" -> a[i] * b[i];
+            case "RIGHT" -> a[i] >>> b[i];
+            default -> a[i] << b[i];
+          };
+    }
+    byte[] found =
+        TestGraph.run(
+            new CpuDevice("1.0.0"),
+            TestFiles.read(file.build()),
+            TestGraph.bytes(a),
+            TestGraph.bytes(b));
+    assertArrayEquals(TestGraph.bytes(expected), found, "seed " + seed);
+  }
+
+  @Test
+  void numbersWithoutASignAsReals() throws Exception {
+    long seed = System.nanoTime();
+    int[] a = unsigned(new Random(seed));
+    file.input("a", UINT32, 40).node("Cast", List.of("a"), "y", integer("to", FLOAT));
+    file.output("y", FLOAT, 40);
+    byte[] bytes =
+        TestGraph.run(new CpuDevice("1.0.0"), TestFiles.read(file.build()), TestGraph.bytes(a));
+    float[] expected = new float[40];
+    for (int i = 0; i < 40; i++) {
+      expected[i] = Integer.toUnsignedLong(a[i]);
+    }
+    assertArrayEquals(expected, TestGraph.floats(bytes), "seed " + seed);
+  }
+
+  /** 70,000 is 4,464 beyond 16 bits. */
+  @Test
+  void numbersOf16BitsGoInAndOutAsSuch() throws Exception {
+    file.input("a", UINT16, 2).input("b", UINT16, 2);
+    file.node("Add", List.of("a", "b"), "y").output("y", UINT16, 2);
+    byte[] a = {(byte) 0x60, (byte) 0xEA, 1, 0}; // 60,000 and 1
+    byte[] b = {(byte) 0x10, (byte) 0x27, 2, 0}; // 10,000 and 2
+    byte[] sums = TestGraph.run(new CpuDevice("1.0.0"), TestFiles.read(file.build()), a, b);
+    assertArrayEquals(new byte[] {(byte) (4464 & 0xFF), 4464 >> 8, 3, 0}, sums);
+  }
+
+  @Test
+  void bitsOfReals() throws Exception {
+    file.input("x", FLOAT, 3).node("BitCast", List.of("x"), "i", integer("to", INT32));
+    file.bytes("one", INT32, new long[] {1}, 1, 0, 0, 0).node("Add", List.of("i", "one"), "j");
+    file.node("BitCast", List.of("j"), "y", integer("to", FLOAT)).output("y", FLOAT, 3);
+    float[] x = {1, -2.5f, 0};
+    float[] next = {Math.nextUp(1f), Math.nextDown(-2.5f), Float.MIN_VALUE};
+    assertArrayEquals(next, TestFiles.run(file, x));
+  }
+
+  /** Halves go to the even neighbour; float16 has no {@code 2^23} to round by. */
+  @Test
+  void halvesAreRounded() throws Exception {
+    file.input("x", FLOAT, 5).node("Cast", List.of("x"), "h", integer("to", FLOAT16));
+    file.node("Round", List.of("h"), "r");
+    file.node("Cast", List.of("r"), "y", integer("to", FLOAT)).output("y", FLOAT, 5);
+    assertArrayEquals(
+        new float[] {2, -2, 0, 60000, -0f}, TestFiles.run(file, 2.5f, -1.5f, 0.25f, 60000, -0.5f));
+  }
+
+  /** Of 8 bits, sums keep the low ones. */
+  @Test
+  void sumsOfBytesWrap() throws Exception {
+    file.input("x", FLOAT, 3).node("Cast", List.of("x"), "b", integer("to", UINT8));
+    file.integers("axis", new long[0], 0).node("CumSum", List.of("b", "axis"), "s");
+    file.node("Cast", List.of("s"), "y", integer("to", FLOAT)).output("y", FLOAT, 3);
+    assertArrayEquals(new float[] {200, 44, 45}, TestFiles.run(file, 200, 100, 1));
   }
 
   /** A matrix of four rows that a permutation and a scale make of a triangular one. */

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.model.Model;
+import io.thalamus.model.Shape;
+import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFormatException;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -33,9 +35,14 @@ class LoopsTest {
     file.loop(1, 2, new int[] {counter, list, x}, m, all, y).graph(new int[] {x}, all, y);
   }
 
+  /** Rows of two numbers each; -1 where only an execution tells how many. */
+  private int list(String name, int rows) {
+    return rows < 0 ? file.open(name, TensorType.FLOAT32, -1, 2) : file.floats(name, rows, 2);
+  }
+
   private void condition(int rows, int limit) {
     int n = file.tensor("n", TensorType.INT32, null);
-    int list = file.floats("list", rows, 2);
+    int list = list("list", rows);
     int x = file.floats("x", 1, 2);
     int goesOn = file.tensor("goesOn", TensorType.BOOL, null);
     file.operator(BuiltinOperator.LESS, new int[] {n, file.scalar("limit", limit)}, goesOn)
@@ -45,7 +52,7 @@ class LoopsTest {
   /** The state doubles, and goes into a row by two slices and a concatenation. */
   private void body(int rows) {
     int n = file.tensor("n", TensorType.INT32, null);
-    int list = file.floats("list", rows, 2);
+    int list = list("list", rows);
     int x = file.floats("x", 1, 2);
     int one = file.scalar("one", 1);
     int next = file.tensor("next", TensorType.INT32, null);
@@ -56,7 +63,7 @@ class LoopsTest {
     int begin = file.tensor("begin", TensorType.INT32, null, 2);
     int head = file.open("head", TensorType.FLOAT32, -1, 2);
     int tail = file.open("tail", TensorType.FLOAT32, -1, 2);
-    int written = file.floats("written", rows, 2);
+    int written = list("written", rows);
     file.operator(BuiltinOperator.ADD, new int[] {n, one}, next)
         .operator(BuiltinOperator.ADD, new int[] {x, x}, twice)
         .operator(BuiltinOperator.RESHAPE, new int[] {n, file.ints("single", 1)}, row);
@@ -181,5 +188,65 @@ class LoopsTest {
     assertEquals(
         "operator 0 IF (output 'y'): its graph has 1 outputs, and it has 2",
         assertThrows(ModelFormatException.class, this::read).getMessage());
+  }
+
+  /** As many rows as a caller says, of which each round writes one. */
+  private void openLoop() {
+    int counter = file.scalar("start", 0);
+    int rows = file.tensor("count", TensorType.INT32, null, 2);
+    int zero = file.constant("zero", TensorType.FLOAT32, null, new byte[4]);
+    int list = file.open("zeros", TensorType.FLOAT32, -1, 2);
+    int x = file.floats("x", 1, 2);
+    int m = file.tensor("m", TensorType.INT32, null);
+    int all = file.open("all", TensorType.FLOAT32, -1, 2);
+    int y = file.floats("y", 1, 2);
+    file.operator(BuiltinOperator.FILL, new int[] {rows, zero}, list)
+        .loop(1, 2, new int[] {counter, list, x}, m, all, y)
+        .graph(new int[] {rows, x}, all, y);
+  }
+
+  @Test
+  void listOfComputedLengthHasNoLengthInItsLoop() throws ModelFormatException {
+    openLoop();
+    condition(-1, Integer.MAX_VALUE);
+    body(-1);
+    Model model = read();
+    assertEquals(2, model.referenced().size());
+    for (Subgraph graph : model.referenced()) {
+      assertEquals(Shape.of(0, 2), graph.input(1).shape());
+    }
+    assertEquals(Shape.of(0, 2), model.main().output(0).shape());
+    assertEquals(Shape.of(1, 2), model.main().output(1).shape());
+  }
+
+  /** The file says two rows, but each round adds two more. */
+  @Test
+  void stateThatGrowsHasNoSizeInItsLoop() throws ModelFormatException {
+    loop(2);
+    condition(2, Integer.MAX_VALUE);
+    int n = file.tensor("n", TensorType.INT32, null);
+    int list = file.floats("list", 2, 2);
+    int x = file.floats("x", 1, 2);
+    int longer = file.open("longer", TensorType.FLOAT32, -1, 2);
+    concatenation(new int[] {list, list}, longer);
+    file.graph(new int[] {n, list, x}, n, longer, x);
+    Model model = read();
+    assertEquals(Shape.of(0, 2), model.main().output(0).shape());
+    assertEquals(2, model.referenced().size());
+    assertEquals(Shape.of(0, 2), model.referenced().getLast().input(1).shape());
+  }
+
+  @Test
+  void stateThatGetsAnotherRankIsRefused() {
+    loop(2);
+    condition(2, Integer.MAX_VALUE);
+    int n = file.tensor("n", TensorType.INT32, null);
+    int list = file.floats("list", 2, 2);
+    int x = file.floats("x", 1, 2);
+    int flat = file.floats("flat", 4);
+    file.operator(BuiltinOperator.RESHAPE, new int[] {list, file.ints("four", 4)}, flat)
+        .graph(new int[] {n, list, x}, n, flat, x);
+    String message = assertThrows(ModelFormatException.class, this::read).getMessage();
+    assertTrue(message.contains("WHILE") && message.contains("2x2 and 4"), message);
   }
 }

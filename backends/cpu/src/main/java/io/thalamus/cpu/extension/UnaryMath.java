@@ -10,6 +10,7 @@ import io.thalamus.model.WideTypes;
 import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.ThalamusExtension;
+import java.lang.foreign.MemorySegment;
 
 /** Functions of one element, computed in double and rounded once; changes of its type. */
 final class UnaryMath {
@@ -24,6 +25,11 @@ final class UnaryMath {
     table
         .add(ThalamusExtension.ERF, UnaryMath::erf, ElementTypes.floats())
         .add(
+            ThalamusExtension.BITCAST,
+            UnaryMath::bitcast,
+            OperandCode.TENSOR_FLOAT32,
+            OperandCode.TENSOR_INT32)
+        .add(
             ThalamusExtension.CAST,
             UnaryMath::cast,
             WideTypes.TENSOR_INT64,
@@ -33,7 +39,16 @@ final class UnaryMath {
             OperandCode.TENSOR_QUANT8_ASYMM,
             OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
             OperandCode.TENSOR_QUANT16_SYMM,
+            OperandCode.TENSOR_QUANT16_ASYMM,
             OperandCode.TENSOR_BOOL8);
+  }
+
+  private static Kernel bitcast(ResolvedOperation operation) {
+    long count = operation.outputShape(0).elementCount();
+    return (in, out, scratch, work) -> {
+      MemorySegment.copy(in[0], 0, out[0], 0, Integer.BYTES * count);
+      work.done(count);
+    };
   }
 
   /**

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.OperationType;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
-import io.thalamus.onnx.fold.Dims;
 import io.thalamus.operations.extension.ThalamusExtension;
 
 /**
@@ -13,7 +11,6 @@ import io.thalamus.operations.extension.ThalamusExtension;
  */
 final class Bits {
   private static final int HALF = 16;
-  private static final int BITS = 8;
 
   private Bits() {}
 
@@ -43,19 +40,12 @@ final class Bits {
     return ops.cast(result, a.type());
   }
 
-  private static Value pair(Ops ops, OperationType operation, Value a, Value b)
-      throws ModelFormatException {
-    int[] shape = Dims.broadcast(a.shape(), b.shape());
-    Emitter.require(shape != null, a.text() + " and " + b.text() + " do not broadcast");
-    return Emitter.as(ops.emit(DataType.INT32, operation, ops.operand(a), ops.operand(b)), shape);
-  }
-
   private static Value xor(Ops ops, Value a, Value b) throws ModelFormatException {
-    return pair(ops, ThalamusExtension.BITWISE_XOR, a, b);
+    return Unsigned.pair(ops, ThalamusExtension.BITWISE_XOR, a, b);
   }
 
   private static Value right(Ops ops, Value value, int by) throws ModelFormatException {
-    return pair(ops, ThalamusExtension.RIGHT_SHIFT, value, ops.number(DataType.INT32, by));
+    return Unsigned.pair(ops, ThalamusExtension.RIGHT_SHIFT, value, ops.number(DataType.INT32, by));
   }
 
   private static Value and(Ops ops, Value a, Value b) throws ModelFormatException {
@@ -74,29 +64,31 @@ final class Bits {
   private static void not(Node node) throws ModelFormatException {
     Ops ops = node.ops();
     Value value = node.in(0);
-    boolean isUnsigned = value.type() == DataType.UINT8;
+    DataType type = value.type();
     node.require(
-        !value.type().isFloat() && value.type() != DataType.BOOL, "its input is " + value.type());
-    Value all = ops.number(DataType.INT32, isUnsigned ? 255 : -1);
-    node.out(ops.cast(ops.sub(all, ops.cast(value, DataType.INT32)), value.type()));
+        !type.isFloat() && type != DataType.BOOL && type != DataType.UINT64,
+        "its input is " + type);
+    boolean isUnsigned = type == DataType.UINT8 || type == DataType.UINT16;
+    Value all = ops.number(DataType.INT32, isUnsigned ? type.elements().most() : -1);
+    node.out(ops.cast(ops.sub(all, ops.cast(value, DataType.INT32)), type));
   }
 
   private static void shift(Node node) throws ModelFormatException {
     Ops ops = node.ops();
     Value value = node.in(0);
-    node.require(value.type() == DataType.UINT8, "it shifts " + value.type());
+    DataType type = value.type();
+    boolean isRight = node.text("direction", "").equals("RIGHT");
+    node.require(!type.isFloat() && type != DataType.BOOL, "it shifts " + type);
     Value wide = ops.cast(value, DataType.INT32);
-    if (node.text("direction", "").equals("RIGHT")) {
-      Value by = ops.cast(node.in(1), DataType.INT32);
-      node.out(ops.cast(pair(ops, ThalamusExtension.RIGHT_SHIFT, wide, by), value.type()));
+    Value by = ops.cast(node.in(1), DataType.INT32);
+    if (!isRight) {
+      node.out(ops.cast(ops.mul(wide, Unsigned.powers(ops, by)), type));
       return;
     }
-    int[] by = node.ints(1);
-    double[] factors = ops.budget().doubles(by.length);
-    for (int i = 0; i < by.length; i++) {
-      factors[i] = by[i] < 0 || by[i] >= BITS ? 0 : 1 << by[i];
-    }
-    Value factor = ops.constant(DataType.INT32, node.in(1).shape(), factors);
-    node.out(ops.cast(ops.mul(wide, factor), value.type()));
+    Value moved =
+        type == DataType.UINT32
+            ? Unsigned.shifted(ops, wide, by)
+            : Unsigned.pair(ops, ThalamusExtension.RIGHT_SHIFT, wide, by);
+    node.out(ops.cast(moved, type));
   }
 }

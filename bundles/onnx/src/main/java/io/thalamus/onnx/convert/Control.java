@@ -28,7 +28,8 @@ final class Control {
     table.add("Scan", Control::scan);
   }
 
-  private static OnnxGraph graph(Node node, String name) throws ModelFormatException {
+  /** A graph among the settings. */
+  static OnnxGraph graph(Node node, String name) throws ModelFormatException {
     OnnxAttribute attribute = node.onnx().attributes().get(name);
     node.require(attribute != null && attribute.graph() != null, "its " + name + " is missing");
     return attribute.graph();

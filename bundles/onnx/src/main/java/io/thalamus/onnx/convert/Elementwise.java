@@ -4,6 +4,7 @@ package io.thalamus.onnx.convert;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Arrays;
 import java.util.Map;
 
@@ -63,6 +64,7 @@ final class Elementwise {
     table.add("Dropout", Elementwise::dropout);
     table.add("Clip", Elementwise::clip);
     table.add("Cast", Elementwise::cast);
+    table.add("BitCast", Elementwise::bitcast);
     table.add("CastLike", node -> node.out(node.ops().cast(node.in(0), node.in(1).type())));
   }
 
@@ -213,5 +215,30 @@ final class Elementwise {
     node.require(node.hasSetting("to"), "it does not say to what");
     DataType type = node.type("to", DataType.FLOAT);
     node.out(node.ops().cast(node.in(0), type));
+  }
+
+  /**
+   * The bits of integers and of reals of 32 bits; integers of 8 and of 16 keep theirs in a cast.
+   */
+  private static void bitcast(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    DataType from = value.type();
+    DataType to = node.type("to", from);
+    boolean isReal = from == DataType.FLOAT || to == DataType.FLOAT;
+    boolean isKnown =
+        from.elements().size() == to.elements().size()
+            && (isReal ? true : !from.isFloat() && !to.isFloat())
+            && from != DataType.BOOL
+            && to != DataType.BOOL;
+    node.require(isKnown, "it casts bits of " + from + " to " + to);
+    if (!isReal || from == to) {
+      node.out(from.elements().size() == Long.BYTES ? value : ops.cast(value, to));
+      return;
+    }
+    DataType other = to == DataType.FLOAT ? to : DataType.INT32;
+    Value whole = from == DataType.FLOAT ? value : ops.cast(value, DataType.INT32);
+    Value bits = ops.emit(other, ThalamusExtension.BITCAST, ops.operand(whole));
+    node.out(ops.cast(Emitter.as(bits, value.shape()), to));
   }
 }

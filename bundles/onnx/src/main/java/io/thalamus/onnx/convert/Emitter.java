@@ -12,6 +12,7 @@ import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
+import io.thalamus.model.WideTypes;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataFiles;
 import io.thalamus.onnx.file.DataType;
@@ -107,6 +108,27 @@ class Emitter {
     return type.is8Bit() ? PLAIN : Quantization.NONE;
   }
 
+  /** The quantization of operands by which a caller gives or gets values. */
+  static Quantization argumentQuantization(OperandType type) {
+    boolean isQuantized =
+        type == OperandCode.TENSOR_QUANT8_ASYMM
+            || type == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
+            || type == OperandCode.TENSOR_QUANT16_SYMM
+            || type == OperandCode.TENSOR_QUANT16_ASYMM;
+    return isQuantized ? PLAIN : Quantization.NONE;
+  }
+
+  /** The operation that converts numbers from one type of operands to another. */
+  private static OperationType cast(OperandType from, OperandType to) {
+    return isOfExtension(from) || isOfExtension(to) ? ThalamusExtension.CAST : OperationCode.CAST;
+  }
+
+  private static boolean isOfExtension(OperandType type) {
+    return type instanceof ExtensionOperandType
+        || type == OperandCode.TENSOR_QUANT16_SYMM
+        || type == OperandCode.TENSOR_QUANT16_ASYMM;
+  }
+
   static Shape physical(int... shape) {
     return shape.length == 0 ? Shape.of(1) : Shape.of(shape);
   }
@@ -188,7 +210,7 @@ class Emitter {
         && tensor.type() != DataType.INT32) {
       for (int i = 0; i < tensor.count(); i++) {
         require(
-            tensor.integer(i) == (int) tensor.integer(i),
+            tensor.type() == DataType.UINT32 || tensor.integer(i) == (int) tensor.integer(i),
             "a constant holds " + tensor.integer(i) + ", which does not fit 32 bits");
       }
       bytes = tensor.cast(DataType.INT32, budget).bytes();
@@ -333,21 +355,23 @@ class Emitter {
   /** Converts an open value to another type of numbers. */
   int convertOpen(Value value, OperandType type) throws ModelFormatException {
     Shape shape = Shape.of(value.shape());
-    int output = builder.temporary("", type, shape, Quantization.NONE);
-    OperationType cast =
-        type instanceof ExtensionOperandType ? ThalamusExtension.CAST : OperationCode.CAST;
+    int output = builder.temporary("", type, shape, argumentQuantization(type));
+    OperationType cast = cast(builder.get(value.operand()).type(), type);
     addUnchecked(cast, List.of(value.operand()), List.of(output));
     return output;
   }
 
-  /** Converts an operand to another type of real numbers. */
+  /** Converts an operand to another type of numbers. */
   int convert(int operand, OperandType type) throws ModelFormatException {
-    boolean isWide =
-        type instanceof ExtensionOperandType
-            || builder.get(operand).type() instanceof ExtensionOperandType;
-    int output = builder.temporary("", type, Shape.NONE, Quantization.NONE);
-    add(isWide ? ThalamusExtension.CAST : OperationCode.CAST, List.of(operand), List.of(output));
+    int output = builder.temporary("", type, Shape.NONE, argumentQuantization(type));
+    add(cast(builder.get(operand).type(), type), List.of(operand), List.of(output));
     return output;
+  }
+
+  /** Whole reals as INT32; one that 32 bits do not hold ends the execution with an error. */
+  Value narrowed(Value real) throws ModelFormatException {
+    int wide = convert(operand(real), WideTypes.TENSOR_INT64);
+    return Value.of(DataType.INT32, real.shape(), convert(wide, OperandCode.TENSOR_INT32));
   }
 
   private void count() throws ModelFormatException {

@@ -20,12 +20,57 @@ final class Fused {
   /** X, W, R, B, lengths, first states and peepholes. */
   private static final int LSTM_INPUTS = 8;
 
+  /** Of words, positions and segments, and the scale and shift of the normalization. */
+  private static final int STORED_TABLES = 5;
+
+  /** The numbers of bitsandbytes' 4 bits as floats, and as quantiles of the normal distribution. */
+  private static final double[] FP4 = {
+    0,
+    5.208333333e-3,
+    2.0 / 3,
+    1,
+    1.0 / 3,
+    0.5,
+    1.0 / 6,
+    0.25,
+    -0.0,
+    -5.208333333e-3,
+    -2.0 / 3,
+    -1,
+    -1.0 / 3,
+    -0.5,
+    -1.0 / 6,
+    -0.25
+  };
+
+  private static final double[] NF4 = {
+    -1,
+    -0.6961928009986877,
+    -0.5250730514526367,
+    -0.39491748809814453,
+    -0.28444138169288635,
+    -0.18477343022823334,
+    -0.09105003625154495,
+    0,
+    0.07958029955625534,
+    0.16093020141124725,
+    0.24611230194568634,
+    0.33791524171829224,
+    0.44070982933044434,
+    0.5626170039176941,
+    0.7229568362236023,
+    1
+  };
+
   private Fused() {}
 
   static void addTo(Converters table) {
     table.add(DOMAIN + "SkipLayerNormalization", node -> skip(node, false));
     table.add(DOMAIN + "SkipSimplifiedLayerNormalization", node -> skip(node, true));
     table.add(DOMAIN + "EmbedLayerNormalization", Fused::embed);
+    table.add(DOMAIN + "QEmbedLayerNormalization", Fused::storedEmbed);
+    table.add(DOMAIN + "MatMulBnb4", Fused::matmulOfTable);
+    table.add(DOMAIN + "Unique", node -> Search.unique(node, false));
     table.add(DOMAIN + "Gelu", node -> node.out(Activation.gelu(node.ops(), node.in(0))));
     table.add(DOMAIN + "BiasGelu", node -> node.out(Activation.gelu(node.ops(), biased(node))));
     table.add(DOMAIN + "FastGelu", node -> node.out(Activation.tanhGelu(node.ops(), biased(node))));
@@ -113,6 +158,30 @@ final class Fused {
             : ops.fill(DataType.INT32, words.shape(), 0);
     node.out(1, ops.reshape(ops.reduce(Reduction.SUM, mask, 1), words.dim(0)));
     node.out(2, sum);
+  }
+
+  /** The same with tables of 8 bits, each with a scale and a zero point. */
+  private static void storedEmbed(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    List<Value> inputs = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      inputs.add(node.has(i) ? node.in(i) : null);
+    }
+    for (int i = 0; i < STORED_TABLES; i++) {
+      Value real = null;
+      if (node.has(2 + i)) {
+        Value scale = ops.reshape(node.in(2 + i + STORED_TABLES + 1));
+        int point = 2 + i + 2 * STORED_TABLES + 1;
+        Value zero = node.has(point) ? ops.reshape(node.in(point)) : null;
+        real = Quantization.dequantized(ops, node.in(2 + i), scale, zero, 0);
+      }
+      inputs.add(real);
+    }
+    inputs.add(node.has(2 + STORED_TABLES) ? node.in(2 + STORED_TABLES) : null);
+    List<Value> results =
+        node.compute(DOMAIN + "EmbedLayerNormalization", node.onnx().attributes(), inputs, 2);
+    node.out(0, results.get(0));
+    node.out(1, results.get(1));
   }
 
   // ---- products ----
@@ -324,6 +393,40 @@ final class Fused {
     Value value = node.in(0);
     Value product = ops.matmul(value, ops.transpose(ops.cast(rows, value.type()), 1, 0));
     node.out(node.has(5) ? ops.add(product, node.in(5)) : product);
+  }
+
+  /** A product with weights of 4 bits that name numbers of a table, whose blocks have scales. */
+  private static void matmulOfTable(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    int columns = node.setting("N", 0);
+    int depth = node.setting("K", 0);
+    int block = node.setting("block_size", 0);
+    int kind = node.setting("quant_type", 1);
+    Value packed = node.in(1);
+    Value scales = node.in(2);
+    long count = (long) columns * depth;
+    node.require(
+        columns > 0
+            && depth > 0
+            && block > 0
+            && (kind == 0 || kind == 1)
+            && packed.type() == DataType.UINT8
+            && packed.count() == (count + 1) / 2
+            && scales.count() == Math.ceilDiv(count, block),
+        packed.text() + " and " + scales.text() + " do not fit it");
+    Value bytes = ops.cast(ops.flat(packed), DataType.INT32);
+    Value range = ops.number(DataType.INT32, 1 << 4);
+    Value high = ops.binary(Binary.FLOOR_DIV, bytes, range);
+    Value low = ops.remainder(bytes, range, false);
+    Value places = ops.part(ops.flat(ops.stack(List.of(high, low), 1)), 0, 0, (int) count);
+    Value table = ops.constant(DataType.FLOAT, new int[] {16}, kind == 0 ? FP4 : NF4);
+    Value numbers = ops.gather(table, 0, places);
+    int blocks = scales.count();
+    Value each = ops.expand(ops.reshape(scales, blocks, 1), blocks, block);
+    Value factors = ops.part(ops.flat(each), 0, 0, (int) count);
+    Value rows = ops.reshape(ops.mul(numbers, ops.cast(factors, DataType.FLOAT)), columns, depth);
+    Value value = node.in(0);
+    node.out(ops.matmul(value, ops.transpose(ops.cast(rows, value.type()), 1, 0)));
   }
 
   /** Rows of a table of a few bits, whose blocks have scales of their own. */

@@ -181,7 +181,7 @@ public final class GraphConverter {
                   new Operand(
                       type.argument().orElseThrow(),
                       Emitter.physical(shape),
-                      Emitter.quantization(type),
+                      Emitter.argumentQuantization(type.argument().orElseThrow()),
                       Lifetime.SUBGRAPH_INPUT,
                       input.name()));
       inputs.add(operand);

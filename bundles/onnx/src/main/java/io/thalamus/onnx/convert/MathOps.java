@@ -2,7 +2,9 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.WideTypes;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataFiles;
 import io.thalamus.onnx.file.DataType;
@@ -13,11 +15,13 @@ import io.thalamus.operations.OperationCatalog;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
 /** Functions of each element, of any type and any number of dimensions. */
 class MathOps extends MoveOps {
   private static final int MAX_RANK = 4;
   private static final int BYTE_VALUES = 256;
+  private static final Optional<OperandType> WIDE = Optional.of(WideTypes.TENSOR_INT64);
 
   /** The least float from which on all are whole. */
   private static final double FIRST_WHOLE = 0x1p23;
@@ -82,6 +86,12 @@ class MathOps extends MoveOps {
     }
     boolean isNumber =
         function.kind() == Binary.Kind.ARITHMETIC || function.kind() == Binary.Kind.VALUE;
+    if (a.type() == DataType.UINT32 && Unsigned.isOwn(function)) {
+      return Unsigned.binary(this, function, a, b);
+    }
+    if (function.kind() == Binary.Kind.ARITHMETIC && a.type().is16Bit()) {
+      return cast(binary(function, cast(a, DataType.INT32), cast(b, DataType.INT32)), a.type());
+    }
     if (isNumber && a.type().is8Bit()) {
       return wrap(binary(function, cast(a, DataType.INT32), cast(b, DataType.INT32)), a.type());
     }
@@ -209,6 +219,9 @@ class MathOps extends MoveOps {
                   x -> (long) function.function().applyAsDouble(x),
                   budget()));
     }
+    if (function == Unary.ABS && value.type() == DataType.UINT32) {
+      return value;
+    }
     if (value.type().is8Bit()) {
       return wrap(unary(function, cast(value, DataType.INT32)), value.type());
     }
@@ -271,11 +284,13 @@ class MathOps extends MoveOps {
     if (value.isConstant()) {
       return Value.of(value.constant().map(value.type(), Math::rint, x -> x, budget()));
     }
-    Value size = unary(Unary.ABS, value);
+    Value real = single(value);
+    Value size = unary(Unary.ABS, real);
     Value whole = add(add(size, FIRST_WHOLE), -FIRST_WHOLE);
-    Value isNegative = binary(Binary.LESS, value, number(value.type(), 0));
+    Value isNegative = binary(Binary.LESS, real, number(DataType.FLOAT, 0));
     Value signed = select(isNegative, unary(Unary.NEG, whole), whole);
-    return select(binary(Binary.LESS, size, number(value.type(), FIRST_WHOLE)), signed, value);
+    Value isSmall = binary(Binary.LESS, size, number(DataType.FLOAT, FIRST_WHOLE));
+    return Value.of(value.type(), value.shape(), operand(select(isSmall, signed, real)));
   }
 
   /**
@@ -283,7 +298,15 @@ class MathOps extends MoveOps {
    * fractions, so that the addition rounds.
    */
   Value roundSmall(Value value) throws ModelFormatException {
-    return add(add(value, TO_WHOLE), -TO_WHOLE);
+    Value whole = add(add(single(value), TO_WHOLE), -TO_WHOLE);
+    return whole.isConstant()
+        ? cast(whole, value.type())
+        : Value.of(value.type(), value.shape(), operand(whole));
+  }
+
+  /** Reals as FLOAT, which all of them are computed in: FLOAT16 has not all of its constants. */
+  private Value single(Value value) throws ModelFormatException {
+    return cast(value, DataType.FLOAT);
   }
 
   /** Floats that are whole numbers of a type, as such. */
@@ -340,12 +363,22 @@ class MathOps extends MoveOps {
           eachElement(value, flat -> emit(DataType.FLOAT, OperationCode.DEQUANTIZE, operand(flat)));
       return cast(real, type);
     }
+    if (value.type() == DataType.UINT32 && (type.isFloat() || type.argument().equals(WIDE))) {
+      return Unsigned.cast(this, value, type);
+    }
+    if (type == DataType.UINT32 && value.type().isFloat()) {
+      return Unsigned.ofReal(this, cast(value, DataType.FLOAT));
+    }
+    if (type.is16Bit() && !value.type().isFloat() && !value.type().is8Bit()) {
+      int small = convert(operand(value), type.argument().orElseThrow());
+      return Value.of(type, value.shape(), convert(small, OperandCode.TENSOR_INT32));
+    }
     if (type == DataType.FLOAT16) {
       int half = convert(operand(cast(value, DataType.FLOAT)), OperandCode.TENSOR_FLOAT16);
       return Value.of(type, value.shape(), convert(half, OperandCode.TENSOR_FLOAT32));
     }
     if (code(value.type()) == code(type)) {
-      return Value.of(type, value.shape(), value.operand());
+      return Value.of(type, value.shape(), operand(value));
     }
     if (type == DataType.BOOL) {
       return binary(Binary.NOT_EQUAL, value, number(value.type(), 0));

@@ -223,10 +223,15 @@ final class Node {
 
   /** The type that a setting names. */
   DataType type(String name, DataType otherwise) throws ModelFormatException {
+    DataType type = anyType(name, otherwise);
+    require(!type.is4Bit(), "it gives " + type);
+    return type;
+  }
+
+  /** The same, also where it has 4 bits. */
+  DataType anyType(String name, DataType otherwise) throws ModelFormatException {
     int code = setting(name, otherwise.code());
-    return DataType.of(code)
-        .filter(type -> !type.is4Bit())
-        .orElseThrow(() -> refuse("it gives " + DataType.text(code)));
+    return DataType.of(code).orElseThrow(() -> refuse("it gives " + DataType.text(code)));
   }
 
   // ---- outputs ----

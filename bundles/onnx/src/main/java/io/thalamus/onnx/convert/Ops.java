@@ -178,7 +178,8 @@ final class Ops extends MathOps {
   /** The place of the largest or least element along an axis, which stays with size 1. */
   Value place(Value value, int axis, boolean isLargest, boolean isLast)
       throws ModelFormatException {
-    Value seen = isLast ? reverse(value, axis) : value;
+    Value ordered = value.type() == DataType.UINT32 ? Unsigned.turned(this, value) : value;
+    Value seen = isLast ? reverse(ordered, axis) : ordered;
     Value place =
         emit(
             DataType.INT64,

@@ -63,12 +63,13 @@ final class Quantization {
   /** {@code saturate(round(value / scale) + zero)}. */
   static Value quantized(Ops ops, Value value, Value scale, Value zero, DataType type)
       throws ModelFormatException {
-    boolean isDirect = type.is8Bit() && value.type().isFloat() && !value.isConstant();
+    boolean isDirect =
+        type.is8Bit() && !type.is4Bit() && value.type().isFloat() && !value.isConstant();
     if (isDirect && Quantized.isOfAll(scale, zero)) {
       return direct(ops, value, scale, zero, type);
     }
-    double least = type.elements().least();
-    double most = type.elements().most();
+    double least = type.least();
+    double most = type.most();
     Value whole = ops.div(value, scale);
     if (value.isConstant()) {
       whole = ops.round(whole);
@@ -110,8 +111,8 @@ final class Quantization {
             ? zero.type()
             : node.setting("output_dtype", 0) == 0
                 ? DataType.UINT8
-                : node.type("output_dtype", DataType.UINT8);
-    node.require(isSmall(type) && !type.is4Bit(), "it quantizes to " + type);
+                : node.anyType("output_dtype", DataType.UINT8);
+    node.require(isSmall(type), "it quantizes to " + type);
     node.out(quantized(node.ops(), value, node.ops().cast(scale, value.type()), zero, type));
   }
 

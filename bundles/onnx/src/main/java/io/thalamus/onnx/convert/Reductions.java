@@ -208,6 +208,9 @@ final class Reductions {
 
   private static Value cumSum(Node node, Value value, int axis) throws ModelFormatException {
     Ops ops = node.ops();
+    if (value.type().is8Bit() || value.type().is16Bit()) {
+      return ops.cast(cumSum(node, ops.cast(value, DataType.INT32), axis), value.type());
+    }
     int size = value.dim(axis);
     boolean isReverse = node.flag("reverse", false);
     int shift = node.flag("exclusive", false) ? 1 : 0;

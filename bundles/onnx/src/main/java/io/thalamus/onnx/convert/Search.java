@@ -18,7 +18,7 @@ final class Search {
 
   static void addTo(Converters table) {
     table.add("NonZero", Search::nonZero);
-    table.add("Unique", Search::unique);
+    table.add("Unique", node -> unique(node, true));
     table.add("NonMaxSuppression", Search::nonMaxSuppression);
     table.add("Compress", Search::compress);
   }
@@ -63,7 +63,13 @@ final class Search {
     return ops.constant(DataType.INT64, new int[] {rank, found.length}, places);
   }
 
-  private static void unique(Node node) throws ModelFormatException {
+  /**
+   * The elements that differ.
+   *
+   * @param hasPlaces whether their first places are a result; ONNX Runtime's own operator has none,
+   *     and does not sort
+   */
+  static void unique(Node node, boolean hasPlaces) throws ModelFormatException {
     Ops ops = node.ops();
     Value value = node.in(0);
     boolean isFlat = value.rank() == 1 && node.axis(node.setting("axis", 0), 1) == 0;
@@ -73,13 +79,15 @@ final class Search {
     List<Value> found =
         ops.emitOpen(
             ThalamusExtension.UNIQUE,
-            List.of(ops.operand(ops.flat(value)), ops.bool(node.flag("sorted", true))),
+            List.of(ops.operand(ops.flat(value)), ops.bool(hasPlaces && node.flag("sorted", true))),
             value.type(),
             DataType.INT64,
             DataType.INT64,
             DataType.INT64);
     for (int i = 0; i < found.size(); i++) {
-      node.out(i, found.get(i));
+      if (hasPlaces || i != 1) {
+        node.out(hasPlaces || i == 0 ? i : i - 1, found.get(i));
+      }
     }
   }
 

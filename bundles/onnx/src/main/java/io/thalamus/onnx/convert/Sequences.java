@@ -3,12 +3,18 @@ package io.thalamus.onnx.convert;
 
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.file.OnnxGraph;
 import io.thalamus.onnx.fold.Dims;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
-/** Lists of tensors, whose lengths and places are known while the model is read. */
+/**
+ * Lists of tensors, whose lengths and places are known while the model is read, and what may be
+ * left out.
+ */
 final class Sequences {
   private Sequences() {}
 
@@ -21,6 +27,10 @@ final class Sequences {
     table.add("SequenceLength", Sequences::length);
     table.add("ConcatFromSequence", Sequences::concat);
     table.add("SplitToSequence", Sequences::split);
+    table.add("SequenceMap", Sequences::map);
+    table.add("Optional", node -> node.out(node.has(0) ? node.any(0) : Value.NONE));
+    table.add("OptionalHasElement", Sequences::hasElement);
+    table.add("OptionalGetElement", Sequences::element);
   }
 
   /** A place in the list, or right behind it where more is allowed; the last where none is said. */
@@ -33,6 +43,43 @@ final class Sequences {
     return counted;
   }
 
+  private static void hasElement(Node node) throws ModelFormatException {
+    boolean isThere = node.has(0) && node.any(0) != Value.NONE;
+    node.out(node.ops().number(DataType.BOOL, isThere ? 1 : 0));
+  }
+
+  private static void element(Node node) throws ModelFormatException {
+    Value value = node.any(0);
+    node.require(value != Value.NONE, "'" + node.onnx().inputs().getFirst() + "' has no element");
+    node.out(value);
+  }
+
+  /** A graph for each value of a list; of its other inputs, lists have as many values. */
+  private static void map(Node node) throws ModelFormatException {
+    OnnxGraph body = Control.graph(node, "body");
+    int size = node.sequence(0).size();
+    node.require(
+        body.inputs().size() == node.inputs() && body.outputs().size() >= node.outputs(),
+        "its body does not fit it");
+    List<List<Value>> rounds = new ArrayList<>();
+    for (int round = 0; round < size; round++) {
+      Map<String, Value> given = new HashMap<>();
+      for (int i = 0; i < node.inputs(); i++) {
+        Value input = node.any(i);
+        if (input.isSequence()) {
+          node.require(node.sequence(i).size() == size, "its lists are of different length");
+          input = node.sequence(i).get(round);
+        }
+        given.put(body.inputs().get(i).name(), input);
+      }
+      rounds.add(node.graph().inline(body, node.scope(), given));
+    }
+    for (int i = 0; i < node.outputs(); i++) {
+      int output = i;
+      node.out(i, Value.ofSequence(rounds.stream().map(values -> values.get(output)).toList()));
+    }
+  }
+
   private static void construct(Node node) throws ModelFormatException {
     List<Value> values = new ArrayList<>();
     for (int i = 0; i < node.inputs(); i++) {
@@ -43,12 +90,23 @@ final class Sequences {
 
   private static void at(Node node) throws ModelFormatException {
     Value rows = node.any(0).rows();
-    if (rows == null) {
+    Ops ops = node.ops();
+    if (rows == null && node.isKnown(1)) {
       node.out(node.sequence(0).get(place(node, 1, 0)));
       return;
     }
-    Ops ops = node.ops();
     Value place = ops.reshape(ops.cast(node.in(1), DataType.INT32));
+    if (rows == null) {
+      List<Value> values = node.sequence(0);
+      int[] shape = values.isEmpty() ? new int[0] : values.getFirst().shape();
+      node.require(
+          !values.isEmpty()
+              && values.stream().allMatch(value -> Arrays.equals(value.shape(), shape)),
+          "it takes one of values of different sizes");
+      Value counted = Indexing.counted(ops, place, ops.number(DataType.INT32, values.size()));
+      node.out(ops.gather(ops.stack(values, 0), 0, counted));
+      return;
+    }
     Value size = ops.cast(OpenSizes.size(ops, rows, 0), DataType.INT32);
     node.out(OpenSizes.gather(ops, rows, 0, Indexing.counted(ops, place, size)));
   }

@@ -14,7 +14,10 @@ import java.util.OptionalInt;
  * operand of a scalar has one dimension of size 1.
  */
 final class Value {
-  private static final int NONE = -1;
+  private static final int NO_OPERAND = -1;
+
+  /** What is left out where a value or a list may be. */
+  static final Value NONE = ofSequence(List.of());
 
   private final DataType type;
   private final int[] shape;
@@ -22,7 +25,7 @@ final class Value {
   private int operand;
 
   /** An operand of the same integers with their scale and zero point, where there is one. */
-  private int stored = NONE;
+  private int stored = NO_OPERAND;
 
   private Grid grid;
 
@@ -44,7 +47,7 @@ final class Value {
   }
 
   static Value of(Tensor constant) {
-    return new Value(constant.type(), constant.shape(), constant, NONE);
+    return new Value(constant.type(), constant.shape(), constant, NO_OPERAND);
   }
 
   /** A value of which only an execution tells the dimensions that are 0 here. */
@@ -56,14 +59,14 @@ final class Value {
 
   /** A list of values, which stands in no operand. */
   static Value ofSequence(List<Value> parts) {
-    Value value = new Value(DataType.FLOAT, new int[0], null, NONE);
+    Value value = new Value(DataType.FLOAT, new int[0], null, NO_OPERAND);
     value.parts = List.copyOf(parts);
     return value;
   }
 
   /** A list of which only an execution tells the length; its values are alike. */
   static Value ofRows(Value rows) {
-    Value value = new Value(rows.type, new int[0], null, NONE);
+    Value value = new Value(rows.type, new int[0], null, NO_OPERAND);
     value.rows = rows;
     return value;
   }
@@ -90,7 +93,7 @@ final class Value {
 
   /** Integers that were computed as floats. */
   static Value ofReal(DataType type, Value real, Integers integers) {
-    Value value = new Value(type, real.shape, null, NONE);
+    Value value = new Value(type, real.shape, null, NO_OPERAND);
     value.real = real;
     value.integers = integers;
     return value;
@@ -159,7 +162,7 @@ final class Value {
   }
 
   boolean hasOperand() {
-    return operand != NONE;
+    return operand != NO_OPERAND;
   }
 
   int operand() {
@@ -173,12 +176,12 @@ final class Value {
 
   /** The operand that holds 8-bit integers with their scale and zero point, where there is one. */
   OptionalInt stored() {
-    return stored == NONE ? OptionalInt.empty() : OptionalInt.of(stored);
+    return stored == NO_OPERAND ? OptionalInt.empty() : OptionalInt.of(stored);
   }
 
   /** 8-bit integers of an operand with a scale and a zero point. */
   static Value ofStored(DataType type, int[] shape, int stored) {
-    Value value = new Value(type, shape, null, NONE);
+    Value value = new Value(type, shape, null, NO_OPERAND);
     value.stored = stored;
     return value;
   }
@@ -200,7 +203,7 @@ final class Value {
 
   /** The same constant, which was stored as integers. */
   Value with(Grid known) {
-    Value value = new Value(type, shape, constant, NONE);
+    Value value = new Value(type, shape, constant, NO_OPERAND);
     value.grid = known;
     return value;
   }
@@ -208,7 +211,7 @@ final class Value {
   /** The same elements under another shape. */
   Value as(int... changed) {
     Value value =
-        new Value(type, changed, constant == null ? null : constant.reshape(changed), NONE);
+        new Value(type, changed, constant == null ? null : constant.reshape(changed), NO_OPERAND);
     if (constant == null) {
       value.operand = operand;
       value.stored = stored;

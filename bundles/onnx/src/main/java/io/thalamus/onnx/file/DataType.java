@@ -19,7 +19,10 @@ public enum DataType {
   BOOL(9, Elements.BOOL8, OperandCode.TENSOR_BOOL8),
   FLOAT16(10, Elements.FLOAT16, OperandCode.TENSOR_FLOAT32),
   DOUBLE(11, Elements.FLOAT64, OperandCode.TENSOR_FLOAT32),
-  UINT32(12, Elements.UINT32, null),
+  UINT32(12, Elements.UINT32, OperandCode.TENSOR_INT32),
+
+  /** As INT64. */
+  UINT64(13, Elements.INT64, OperandCode.TENSOR_INT32),
 
   /** Two in a byte of a file, and one in a byte here. */
   UINT4(21, Elements.UINT8, OperandCode.TENSOR_QUANT8_ASYMM),
@@ -46,9 +49,10 @@ public enum DataType {
   }
 
   /**
-   * The type of operands that hold such values within a graph. Those of INT64 and of 16-bit
-   * integers are INT32; 8-bit integers are quantized with scale 1, so that they stand for
-   * themselves; FLOAT16, BFLOAT16 and DOUBLE are computed in single precision.
+   * The type of operands that hold such values within a graph. Those of 64-bit and of 16-bit
+   * integers are INT32, and so are those of UINT32, by their bits; 8-bit integers are quantized
+   * with scale 1, so that they stand for themselves; FLOAT16, BFLOAT16 and DOUBLE are computed in
+   * single precision.
    */
   public Optional<OperandCode> operand() {
     return Optional.ofNullable(operand);
@@ -58,7 +62,9 @@ public enum DataType {
   public Optional<OperandType> argument() {
     return switch (this) {
       case FLOAT16 -> Optional.of(OperandCode.TENSOR_FLOAT16);
-      case INT64 -> Optional.of(WideTypes.TENSOR_INT64);
+      case INT64, UINT64 -> Optional.of(WideTypes.TENSOR_INT64);
+      case INT16 -> Optional.of(OperandCode.TENSOR_QUANT16_SYMM);
+      case UINT16 -> Optional.of(OperandCode.TENSOR_QUANT16_ASYMM);
       case DOUBLE -> Optional.of(WideTypes.TENSOR_FLOAT64);
       default -> Optional.ofNullable(operand);
     };
@@ -72,6 +78,21 @@ public enum DataType {
   /** Returns whether elements are integers that take 8 bits here. */
   public boolean is8Bit() {
     return this == UINT8 || this == INT8 || is4Bit();
+  }
+
+  /** Returns the least finite number. */
+  public double least() {
+    return this == INT4 ? -8 : elements.least();
+  }
+
+  /** Returns the largest finite number. */
+  public double most() {
+    return this == INT4 ? 7 : this == UINT4 ? 15 : elements.most();
+  }
+
+  /** Returns whether elements are integers of 16 bits. */
+  public boolean is16Bit() {
+    return this == UINT16 || this == INT16;
   }
 
   /** Returns whether a file has two elements in a byte. */
@@ -109,7 +130,6 @@ public enum DataType {
                 switch (code) {
                   case 0 -> "no type";
                   case 8 -> "STRING";
-                  case 13 -> "UINT64";
                   case 14 -> "COMPLEX64";
                   case 15 -> "COMPLEX128";
                   case 16 -> "BFLOAT16";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.fold;
 
+import io.thalamus.model.Elements;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import java.lang.foreign.MemorySegment;
@@ -76,7 +77,7 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
 
   /** One element as an integer. */
   public long integer(int index) {
-    return type == DataType.INT64 ? bytes.getAtIndex(LONG, index) : (long) number(index);
+    return type.elements() == Elements.INT64 ? bytes.getAtIndex(LONG, index) : (long) number(index);
   }
 
   private void set(int index, double value) {
@@ -84,7 +85,7 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
   }
 
   private void set(int index, long value) {
-    if (type == DataType.INT64) {
+    if (type.elements() == Elements.INT64) {
       bytes.setAtIndex(LONG, index, value);
     } else if (type.isFloat() || type == DataType.BOOL) {
       set(index, (double) value);

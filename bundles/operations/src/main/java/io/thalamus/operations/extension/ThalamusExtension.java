@@ -127,6 +127,12 @@ public final class ThalamusExtension implements OperationExtension {
    */
   public static final ExtensionOperationType RIGHT_SHIFT = type(17, "RIGHT_SHIFT");
 
+  /**
+   * The same bits as elements of another type: of TENSOR_FLOAT32 those of TENSOR_INT32, or the
+   * other way round. Input: a tensor.
+   */
+  public static final ExtensionOperationType BITCAST = type(18, "BITCAST");
+
   private static ExtensionOperationType type(int code, String name) {
     return new ExtensionOperationType(NAME, code, name);
   }

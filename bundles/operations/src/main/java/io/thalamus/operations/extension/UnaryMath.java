@@ -12,11 +12,12 @@ import io.thalamus.model.WideTypes;
 import io.thalamus.operations.ElementwiseDefinition;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.Signature;
+import io.thalamus.operations.Trait;
 import io.thalamus.operations.TypeLevels;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Functions of single numbers: CAST, ERF. They have no parameters. */
+/** Functions of single numbers: BITCAST, CAST, ERF. They have no parameters. */
 final class UnaryMath {
   private UnaryMath() {}
 
@@ -27,7 +28,8 @@ final class UnaryMath {
           OperandCode.TENSOR_INT32,
           OperandCode.TENSOR_QUANT8_ASYMM,
           OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
-          OperandCode.TENSOR_QUANT16_SYMM);
+          OperandCode.TENSOR_QUANT16_SYMM,
+          OperandCode.TENSOR_QUANT16_ASYMM);
 
   /** What is true is cast too, but nothing to it. */
   private static final TypeLevels CAST =
@@ -43,6 +45,18 @@ final class UnaryMath {
 
   static List<OperationDefinition> definitions() {
     return List.of(
+        ElementwiseDefinition.of(
+            ThalamusExtension.BITCAST,
+            Signature.since(V1_2)
+                .inputs(
+                    data(
+                        "input",
+                        TypeLevels.since(
+                            V1_2, OperandCode.TENSOR_FLOAT32, OperandCode.TENSOR_INT32)))
+                .outputs(
+                    argument("output", OperandCode.TENSOR_FLOAT32, OperandCode.TENSOR_INT32)
+                        .shapedAs("input")),
+            Trait.DISCONTINUOUS),
         ElementwiseDefinition.of(
             ThalamusExtension.CAST,
             Signature.since(V1_2)

@@ -5,6 +5,7 @@ import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Elements;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.ConstantCopy;
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
@@ -62,25 +63,26 @@ final class Constants {
     return (int) (bytes(tensor).byteSize() / TensorTypes.elementSize(tensor));
   }
 
-  /** The values of a constant of integers or truths; 64-bit ones must fit 32 bits. */
+  /**
+   * The values of a constant of integers or truths; 64-bit ones must fit 32 bits, and unsigned ones
+   * of 32 are their bits.
+   */
   int[] ints(FlatTensor tensor) throws ModelFormatException {
-    boolean wide = tensor.is(TensorType.INT64);
     boolean isTruth = tensor.is(TensorType.BOOL);
-    if (!wide && !isTruth && !tensor.is(TensorType.INT32)) {
+    if (!isTruth && (TensorTypes.code(tensor) != OperandCode.TENSOR_INT32)) {
       throw new ModelFormatException(tensor.text() + " is " + tensor.typeName() + ", not INT32");
     }
     if (isEmpty(tensor)) {
       return new int[0];
     }
+    Elements format = isTruth ? Elements.INT8 : TensorTypes.integers(tensor);
     MemorySegment bytes = bytes(tensor);
     int[] values = new int[elementCount(tensor)];
     for (int i = 0; i < values.length; i++) {
-      if (isTruth) {
-        values[i] = bytes.get(ValueLayout.JAVA_BYTE, i);
-        continue;
-      }
       values[i] =
-          wide ? narrow(bytes.getAtIndex(LONG, i), tensor) : Elements.INT32.getInt(bytes, i);
+          format == Elements.INT64
+              ? narrow(bytes.getAtIndex(LONG, i), tensor)
+              : format.getInt(bytes, i);
     }
     return values;
   }
@@ -93,7 +95,7 @@ final class Constants {
     return (int) value;
   }
 
-  /** An INT64 constant as bytes of INT32. */
+  /** A constant of other integers as bytes of INT32. */
   Lifetime.Constant narrowed(FlatTensor tensor) throws ModelFormatException {
     int[] values = ints(tensor);
     ByteBuffer out = buffer(4L * values.length, tensor);
@@ -138,8 +140,14 @@ final class Constants {
     int count = elementCount(tensor);
     allocate(4L * count, tensor);
     float[] values = new float[count];
-    if (tensor.is(TensorType.FLOAT32) || tensor.is(TensorType.FLOAT16)) {
-      Elements format = tensor.is(TensorType.FLOAT32) ? Elements.FLOAT32 : Elements.FLOAT16;
+    Elements format =
+        switch (tensor.type()) {
+          case TensorType.FLOAT32 -> Elements.FLOAT32;
+          case TensorType.FLOAT16 -> Elements.FLOAT16;
+          case TensorType.FLOAT64 -> Elements.FLOAT64;
+          default -> null;
+        };
+    if (format != null) {
       for (int i = 0; i < count; i++) {
         values[i] = format.getFloat(bytes, i);
       }

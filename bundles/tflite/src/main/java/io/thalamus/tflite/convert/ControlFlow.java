@@ -43,10 +43,16 @@ final class ControlFlow {
     }
     List<Integer> inputs = new ArrayList<>();
     inputs.add(node.in(0));
-    inputs.add(graph(node, then));
-    inputs.add(graph(node, otherwise));
+    List<Shape> results = null;
+    for (int graph : new int[] {then, otherwise}) {
+      List<Shape> given = node.model().given(graph, shapes(node, operands));
+      int reference = node.model().reference(graph, given);
+      List<Shape> found = node.model().results(reference);
+      results = results == null ? found : common(node, results, found);
+      inputs.add(operand(node, reference));
+    }
     inputs.addAll(operands);
-    node.emit(OperationCode.IF, inputs, node.outs());
+    node.emit(OperationCode.IF, inputs, outputs(node, results));
   }
 
   /**
@@ -67,11 +73,65 @@ final class ControlFlow {
       give(node, results.get());
       return;
     }
+    List<Shape> states = node.model().given(body, shapes(node, operands));
+    int before = node.model().references();
+    int decision = node.model().reference(condition, states);
+    int round = node.model().reference(body, states);
+    for (List<Shape> next = after(node, states, round);
+        !next.equals(states);
+        next = after(node, states, round)) {
+      node.model().forgetReferences(before);
+      node.model().countTried(1);
+      states = next;
+      decision = node.model().reference(condition, states);
+      round = node.model().reference(body, states);
+    }
     List<Integer> inputs = new ArrayList<>();
-    inputs.add(graph(node, condition));
-    inputs.add(graph(node, body));
+    inputs.add(operand(node, decision));
+    inputs.add(operand(node, round));
     inputs.addAll(operands);
-    node.emit(OperationCode.WHILE, inputs, node.outs());
+    node.emit(OperationCode.WHILE, inputs, outputs(node, states));
+  }
+
+  /** The shapes that states have in all rounds, if they have such in one. */
+  private static List<Shape> after(Node node, List<Shape> states, int round)
+      throws ModelFormatException {
+    return common(node, states, node.model().results(round));
+  }
+
+  private static List<Shape> shapes(Node node, List<Integer> operands) {
+    return operands.stream().map(operand -> node.operand(operand).shape()).toList();
+  }
+
+  /** What shapes have in common with others; other dimensions are not known. */
+  private static List<Shape> common(Node node, List<Shape> shapes, List<Shape> others)
+      throws ModelFormatException {
+    node.require(
+        shapes.size() == others.size(),
+        "its graphs have %d values and %d".formatted(shapes.size(), others.size()));
+    List<Shape> common = new ArrayList<>();
+    for (int i = 0; i < shapes.size(); i++) {
+      Shape shape = shapes.get(i);
+      Shape other = others.get(i);
+      node.require(
+          shape.rank() == other.rank(), "value %d of it is %s and %s".formatted(i, shape, other));
+      for (int axis = 0; axis < shape.rank(); axis++) {
+        shape = shape.dimension(axis) == other.dimension(axis) ? shape : shape.with(axis, 0);
+      }
+      common.add(shape);
+    }
+    return common;
+  }
+
+  private static List<Integer> outputs(Node node, List<Shape> shapes) throws ModelFormatException {
+    node.require(
+        shapes.size() == node.outputCount(),
+        "its graph has %s outputs, and it has %s".formatted(shapes.size(), node.outputCount()));
+    List<Integer> outputs = node.outs();
+    for (int i = 0; i < outputs.size(); i++) {
+      node.builder().reshape(outputs.get(i), shapes.get(i));
+    }
+    return outputs;
   }
 
   /** The results of a loop or branch in whose place its operators stand; empty where it stays. */
@@ -81,12 +141,14 @@ final class ControlFlow {
     SubgraphBuilder.Mark mark = node.builder().mark();
     Variables.Moment moment = model.variables().moment();
     int inlined = model.inlined();
+    int references = model.references();
     try {
       return Optional.of(model.within(graph, work));
     } catch (ModelFormatException e) {
       node.graph().truncate(mark);
       model.variables().restore(moment);
       model.forgetInlined(inlined);
+      model.forgetReferences(references);
       return Optional.empty(); // what stays says itself what is wrong with it
     }
   }
@@ -124,8 +186,7 @@ final class ControlFlow {
     }
   }
 
-  private static int graph(Node node, int index) throws ModelFormatException {
-    int reference = node.model().reference(index);
+  private static int operand(Node node, int reference) {
     return node.builder()
         .operand(
             new Operand(

@@ -5,6 +5,7 @@ import com.google.flatbuffers.Table;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -16,7 +17,6 @@ import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.DivOptions;
 import org.tensorflow.lite.schema.MulOptions;
 import org.tensorflow.lite.schema.SubOptions;
-import org.tensorflow.lite.schema.TensorType;
 
 /** Arithmetic, comparisons and logic of two tensors, with broadcasting. */
 final class Elementwise {
@@ -37,25 +37,34 @@ final class Elementwise {
     table.add(
         BuiltinOperator.DIV,
         arithmetic(OperationCode.DIV, DivOptions::new, DivOptions::fusedActivationFunction));
-    table.add(BuiltinOperator.MAXIMUM, OperationCode.MAXIMUM, 2);
-    table.add(BuiltinOperator.MINIMUM, OperationCode.MINIMUM, 2);
+    table.add(BuiltinOperator.MAXIMUM, pair(OperationCode.MAXIMUM));
+    table.add(BuiltinOperator.MINIMUM, pair(OperationCode.MINIMUM));
     table.add(BuiltinOperator.POW, Elementwise::power);
-    table.add(BuiltinOperator.FLOOR_DIV, ThalamusExtension.FLOOR_DIV, 2);
+    table.add(BuiltinOperator.FLOOR_DIV, pair(ThalamusExtension.FLOOR_DIV));
     table.add(BuiltinOperator.ATAN2, ThalamusExtension.ATAN2, 2);
-    table.add(BuiltinOperator.BITWISE_XOR, Elementwise::differences);
-    table.add(BuiltinOperator.RIGHT_SHIFT, ThalamusExtension.RIGHT_SHIFT, 2);
+    table.add(BuiltinOperator.BITWISE_XOR, Bits::differences);
+    table.add(BuiltinOperator.BITCAST, Bits::cast);
+    table.add(BuiltinOperator.RIGHT_SHIFT, Bits::rightShift);
     table.add(BuiltinOperator.SQUARED_DIFFERENCE, Elementwise::squaredDifference);
     table.add(BuiltinOperator.FLOOR_MOD, Elementwise::floorMod);
     table.add(BuiltinOperator.ADD_N, Elementwise::sum);
-    table.add(BuiltinOperator.EQUAL, OperationCode.EQUAL, 2);
-    table.add(BuiltinOperator.NOT_EQUAL, OperationCode.NOT_EQUAL, 2);
-    table.add(BuiltinOperator.GREATER, OperationCode.GREATER, 2);
-    table.add(BuiltinOperator.GREATER_EQUAL, OperationCode.GREATER_EQUAL, 2);
-    table.add(BuiltinOperator.LESS, OperationCode.LESS, 2);
-    table.add(BuiltinOperator.LESS_EQUAL, OperationCode.LESS_EQUAL, 2);
+    table.add(BuiltinOperator.EQUAL, pair(OperationCode.EQUAL));
+    table.add(BuiltinOperator.NOT_EQUAL, pair(OperationCode.NOT_EQUAL));
+    table.add(BuiltinOperator.GREATER, pair(OperationCode.GREATER));
+    table.add(BuiltinOperator.GREATER_EQUAL, pair(OperationCode.GREATER_EQUAL));
+    table.add(BuiltinOperator.LESS, pair(OperationCode.LESS));
+    table.add(BuiltinOperator.LESS_EQUAL, pair(OperationCode.LESS_EQUAL));
     table.add(BuiltinOperator.LOGICAL_AND, OperationCode.LOGICAL_AND, 2);
     table.add(BuiltinOperator.LOGICAL_OR, OperationCode.LOGICAL_OR, 2);
     table.add(BuiltinOperator.LOGICAL_NOT, OperationCode.LOGICAL_NOT, 1);
+  }
+
+  private static OperatorConverter pair(OperationType operation) {
+    return node -> {
+      if (!Unsigned.convert(node, operation)) {
+        node.emit(operation, List.of(node.in(0), node.in(1)), node.out(0));
+      }
+    };
   }
 
   private static <T extends Table> OperatorConverter arithmetic(
@@ -65,6 +74,13 @@ final class Elementwise {
       int fused = node.int32(node.fused(node.get(() -> activation.apply(options))));
       int first = node.in(0);
       int second = node.in(1);
+      if (TensorTypes.isPlain16(node.output(0))) {
+        node.require(code != OperationCode.DIV, "it divides integers of 16 bits");
+        int wide = node.compute(code, first, first, second, fused);
+        node.alias(0, Bits.kept(node, wide, node.output(0)));
+        return;
+      }
+      node.require(code != OperationCode.DIV || !Unsigned.is(node.input(0)), "it divides UINT32");
       int output = node.out(0);
       if (code == OperationCode.DIV && Integers.isInteger(node.operand(first))) {
         Integers.divide(node, first, second, output);
@@ -143,15 +159,6 @@ final class Elementwise {
     int quotient = node.compute(ThalamusExtension.FLOOR_DIV, output, dividend, divisor);
     int whole = node.compute(OperationCode.MUL, output, quotient, divisor, none);
     node.emit(OperationCode.SUB, List.of(dividend, whole, none), output);
-  }
-
-  /** The differences of bits; truth values have one. */
-  private static void differences(Node node) throws ModelFormatException {
-    boolean isTruth = node.input(0).is(TensorType.BOOL);
-    node.emit(
-        isTruth ? OperationCode.NOT_EQUAL : ThalamusExtension.BITWISE_XOR,
-        List.of(node.in(0), node.in(1)),
-        node.out(0));
   }
 
   private static void sum(Node node) throws ModelFormatException {

@@ -41,6 +41,26 @@ public record EntryPoint(
     return of(graph, Map.of(), Map.of(), ReadOptions.DEFAULT, false);
   }
 
+  /** The same graph for inputs of other shapes. */
+  EntryPoint with(List<Shape> shapes) throws ModelFormatException {
+    if (shapes.size() != inputShapes.size()) {
+      throw new ModelFormatException(
+          "graph %d has %d inputs and gets %d"
+              .formatted(graph.index(), inputShapes.size(), shapes.size()));
+    }
+    return new EntryPoint(graph, inputNames, shapes, openInputs, outputs, outputNames, isMain);
+  }
+
+  /** Completes shapes of inputs by the dimensions that the file does not leave open. */
+  List<Shape> completed(List<Shape> shapes) {
+    List<Shape> completed = new ArrayList<>(shapes);
+    for (int i = 0; i < Math.min(shapes.size(), inputShapes.size()); i++) {
+      Shape stated = openInputs.getOrDefault(i, inputShapes.get(i));
+      completed.set(i, shapes.get(i).combine(stated).orElse(shapes.get(i)));
+    }
+    return completed;
+  }
+
   /**
    * The entry point that a user chooses.
    *

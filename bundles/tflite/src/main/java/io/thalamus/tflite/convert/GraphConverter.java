@@ -4,13 +4,13 @@ package io.thalamus.tflite.convert;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.SubgraphBuilder;
-import io.thalamus.model.WideTypes;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationDefinition;
@@ -98,8 +98,9 @@ final class GraphConverter {
     for (int index : graph.inputs()) {
       FlatTensor tensor = tensor(index);
       int given = operandOfTensor.get(index);
-      if (isWide(tensor)) {
-        operandOfTensor.replace(index, narrowed(given));
+      if (border(tensor).isPresent()) {
+        operandOfTensor.replace(
+            index, compute(ThalamusExtension.CAST, TensorTypes.code(tensor), List.of(given)));
       } else if (isStored16(tensor)) {
         operandOfTensor.replace(index, Wide16.real(this, tensor, given));
       }
@@ -319,7 +320,12 @@ final class GraphConverter {
 
   private int constant(FlatTensor tensor) throws ModelFormatException {
     Shape shape = TensorTypes.shape(tensor);
-    if (tensor.is(TensorType.INT64)) {
+    if (tensor.is(TensorType.FLOAT64)) {
+      return readFloats(tensor);
+    }
+    if (TensorTypes.code(tensor) == OperandCode.TENSOR_INT32
+        && !tensor.is(TensorType.INT32)
+        && !tensor.is(TensorType.UINT32)) {
       return builder.constant(
           tensor.name(),
           OperandCode.TENSOR_INT32,
@@ -379,7 +385,7 @@ final class GraphConverter {
       throws ModelFormatException {
     checkUnwritten(tensor);
     Lifetime lifetime =
-        graphOutputs.contains(tensor.index()) && !isWide(tensor) && !isStored16(tensor)
+        graphOutputs.contains(tensor.index()) && border(tensor).isEmpty() && !isStored16(tensor)
             ? Lifetime.SUBGRAPH_OUTPUT
             : Lifetime.TEMPORARY_VARIABLE;
     String name = entry.outputNames().getOrDefault(tensor.index(), tensor.name());
@@ -405,9 +411,9 @@ final class GraphConverter {
     }
   }
 
-  /** Returns whether a caller gives or gets a tensor in 64 bits; graphs compute with 32. */
-  private boolean isWide(FlatTensor tensor) {
-    return entry.isMain() && tensor.is(TensorType.INT64);
+  /** The type in which a caller gives or gets a tensor, where the graph computes with another. */
+  private Optional<OperandType> border(FlatTensor tensor) {
+    return entry.isMain() ? TensorTypes.border(tensor) : Optional.empty();
   }
 
   /** Returns whether a caller gives or gets a tensor in 16 bits; graphs compute with reals. */
@@ -429,37 +435,25 @@ final class GraphConverter {
         new Operand(type, shape(like), Quantization.of(scale, 0), Lifetime.SUBGRAPH_OUTPUT, name));
   }
 
-  private int narrowed(int wide) throws ModelFormatException {
-    int operand = builder.temporary("", OperandCode.TENSOR_INT32, shape(wide), Quantization.NONE);
-    emit(ThalamusExtension.CAST, List.of(wide), List.of(operand));
-    return operand;
-  }
-
-  private int widened(int operand, String name) throws ModelFormatException {
+  private int widened(int operand, OperandType type, String name) throws ModelFormatException {
     int wide =
         builder.operand(
             new Operand(
-                WideTypes.TENSOR_INT64,
-                shape(operand),
-                Quantization.NONE,
-                Lifetime.SUBGRAPH_OUTPUT,
-                name));
+                type, shape(operand), TensorTypes.plain(type), Lifetime.SUBGRAPH_OUTPUT, name));
     emit(ThalamusExtension.CAST, List.of(operand), List.of(wide));
     return wide;
   }
 
   private int define(FlatTensor tensor, String name, Shape shape) throws ModelFormatException {
     boolean isInner16 = Wide16.isQuantized(tensor) && !entry.isMain();
+    OperandType type =
+        border(tensor).orElse(isInner16 ? OperandCode.TENSOR_FLOAT32 : TensorTypes.code(tensor));
+    Quantization quantization =
+        border(tensor).isPresent()
+            ? TensorTypes.plain(type)
+            : isInner16 ? Quantization.NONE : TensorTypes.quantization(tensor);
     int operand =
-        builder.operand(
-            new Operand(
-                isWide(tensor)
-                    ? WideTypes.TENSOR_INT64
-                    : isInner16 ? OperandCode.TENSOR_FLOAT32 : TensorTypes.code(tensor),
-                shape,
-                isInner16 ? Quantization.NONE : TensorTypes.quantization(tensor),
-                Lifetime.SUBGRAPH_INPUT,
-                name));
+        builder.operand(new Operand(type, shape, quantization, Lifetime.SUBGRAPH_INPUT, name));
     operandOfTensor.put(tensor.index(), operand);
     return operand;
   }
@@ -526,8 +520,9 @@ final class GraphConverter {
     for (int index : entry.outputs()) {
       int operand = read(tensor(index));
       String name = entry.outputNames().getOrDefault(index, tensor(index).name());
-      if (isWide(tensor(index))) {
-        outputs.add(widened(operand, name));
+      Optional<OperandType> border = border(tensor(index));
+      if (border.isPresent()) {
+        outputs.add(widened(operand, border.get(), name));
         continue;
       }
       if (isStored16(tensor(index))) {

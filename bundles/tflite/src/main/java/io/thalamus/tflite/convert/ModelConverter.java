@@ -2,6 +2,7 @@
 package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Model;
+import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatGraph;
@@ -28,7 +29,7 @@ public final class ModelConverter {
   private final Converters converters;
   private final Constants constants;
   private final List<Subgraph> referenced = new ArrayList<>();
-  private final Map<Integer, Integer> referenceOfGraph = new HashMap<>();
+  private final Map<Reference, Integer> referenceOfGraph = new HashMap<>();
   private final Set<Integer> underConversion = new HashSet<>();
   private final Variables variables;
   private int inlined;
@@ -58,10 +59,12 @@ public final class ModelConverter {
   /**
    * Converts a graph that control flow refers to, unless that has happened.
    *
+   * @param given the shapes of its inputs
    * @return its index among the model's referenced graphs
    */
-  int reference(int graph) throws ModelFormatException {
-    Integer known = referenceOfGraph.get(graph);
+  int reference(int graph, List<Shape> given) throws ModelFormatException {
+    Reference wanted = new Reference(graph, List.copyOf(given));
+    Integer known = referenceOfGraph.get(wanted);
     if (known != null) {
       return known;
     }
@@ -69,10 +72,45 @@ public final class ModelConverter {
         within(
             graph,
             found ->
-                new GraphConverter(this, EntryPoint.of(found), constants, converters).convert());
+                new GraphConverter(this, EntryPoint.of(found).with(given), constants, converters)
+                    .convert());
     referenced.add(subgraph);
-    referenceOfGraph.put(graph, referenced.size() - 1);
+    referenceOfGraph.put(wanted, referenced.size() - 1);
     return referenced.size() - 1;
+  }
+
+  /** A graph for inputs of some shapes. */
+  private record Reference(int graph, List<Shape> given) {}
+
+  /** The shapes that inputs of a graph have, where operands of some shapes are given to it. */
+  List<Shape> given(int graph, List<Shape> shapes) throws ModelFormatException {
+    return EntryPoint.of(graph(graph)).completed(shapes);
+  }
+
+  private FlatGraph graph(int index) throws ModelFormatException {
+    if (index < 0 || index >= file.graphs().size()) {
+      throw new ModelFormatException("there is no graph " + index);
+    }
+    return file.graphs().get(index);
+  }
+
+  /** The shapes of what a referenced graph gives. */
+  List<Shape> results(int reference) {
+    Subgraph graph = referenced.get(reference);
+    return graph.outputIndexes().stream()
+        .map(index -> graph.operands().get(index).shape())
+        .toList();
+  }
+
+  /** The number of referenced graphs. */
+  int references() {
+    return referenced.size();
+  }
+
+  /** Forgets the referenced graphs since there were so many. */
+  void forgetReferences(int before) {
+    referenced.subList(before, referenced.size()).clear();
+    referenceOfGraph.values().removeIf(index -> index >= before);
   }
 
   Variables variables() {
@@ -91,9 +129,7 @@ public final class ModelConverter {
    * @throws ModelFormatException also where there is no such graph, or it is being converted
    */
   <T> T within(int graph, Work<T> work) throws ModelFormatException {
-    if (graph < 0 || graph >= file.graphs().size()) {
-      throw new ModelFormatException("there is no graph " + graph);
-    }
+    FlatGraph found = graph(graph);
     if (!underConversion.add(graph)) {
       throw new ModelFormatException("graph " + graph + " refers to itself");
     }
@@ -101,7 +137,7 @@ public final class ModelConverter {
       if (underConversion.size() > MAX_NESTING) {
         throw new ModelFormatException("its graphs are nested more than " + MAX_NESTING + " deep");
       }
-      return work.with(file.graphs().get(graph));
+      return work.with(found);
     } finally {
       underConversion.remove(graph);
     }
@@ -125,7 +161,12 @@ public final class ModelConverter {
    */
   void countInlined() throws ModelFormatException {
     inlined++;
-    tried++;
+    countTried(1);
+  }
+
+  /** Counts operators that are converted once more, for other shapes. */
+  void countTried(int operators) throws ModelFormatException {
+    tried += operators;
     if (inlined > MOST_INLINED || tried > MOST_TRIED) {
       throw new ModelFormatException("its loops have too many rounds to be written out");
     }

@@ -64,6 +64,9 @@ final class Quantize {
 
   /** NNAPI casts no truth values: they choose between 0 and 1, and come of comparing with 0. */
   private static void cast(Node node) throws ModelFormatException {
+    if (Bits.castsByBits(node)) {
+      return;
+    }
     int input = node.in(0);
     int output = node.out(0);
     Operand from = node.operand(input);

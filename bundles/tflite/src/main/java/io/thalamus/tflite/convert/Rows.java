@@ -93,7 +93,12 @@ final class Rows {
     Joined tensor = joined.get(operand);
     return tensor == null
         ? graph.builder().get(operand).shape().dimension(0)
-        : tensor.pieces.stream().mapToInt(Piece::size).sum();
+        : count(tensor.pieces);
+  }
+
+  /** The number of rows; a loop that is written out may join more than can be counted. */
+  private static int count(List<Piece> pieces) {
+    return Math.toIntExact(pieces.stream().mapToLong(Piece::size).sum());
   }
 
   private static int cut(GraphConverter graph, Piece piece) throws ModelFormatException {
@@ -143,7 +148,7 @@ final class Rows {
       node.graph().alias(node.output(0), pieces.getFirst().operand);
       return true;
     }
-    int rows = pieces.stream().mapToInt(Piece::size).sum();
+    int rows = count(pieces);
     Shape shape = like.shape().with(0, rows);
     int operand =
         node.builder()

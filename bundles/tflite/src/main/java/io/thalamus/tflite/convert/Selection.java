@@ -219,10 +219,44 @@ final class Selection {
     return all;
   }
 
+  /** Where only an execution tells how many, all are sorted, and some of them taken. */
   private static void topK(Node node) throws ModelFormatException {
-    int count = node.int32(node.onlyInt(1));
-    List<Integer> outputs = List.of(node.out(0), node.out(1));
-    node.emit(OperationCode.TOPK_V2, List.of(node.in(0), count), outputs);
+    if (node.isKnown(1)) {
+      List<Integer> outputs = List.of(node.out(0), node.out(1));
+      node.emit(OperationCode.TOPK_V2, List.of(node.in(0), node.int32(node.onlyInt(1))), outputs);
+      return;
+    }
+    Operand data = node.inOperand(0);
+    Shape shape = data.shape();
+    node.require(
+        shape.isFullySpecified(), "neither how many it takes is known beforehand, nor of how many");
+    int last = shape.rank() - 1;
+    int sorted = node.temporary(data, shape);
+    int places = node.temporary(OperandCode.TENSOR_INT32, shape, Quantization.NONE);
+    node.emit(
+        OperationCode.TOPK_V2,
+        List.of(node.in(0), node.int32(shape.dimension(last))),
+        List.of(sorted, places));
+    int size = Reshape.reshaped(node, node.in(1), Shape.of(1));
+    if (last > 0) {
+      Operand number = node.operand(size);
+      int others = node.int32Vector(Arrays.copyOf(shape.toArray(), last));
+      size =
+          node.compute(
+              ThalamusExtension.CONCATENATION,
+              number,
+              Shape.of(last + 1),
+              others,
+              size,
+              node.int32(0));
+    }
+    int begin = node.int32Vector(new int[last + 1]);
+    int[] from = {sorted, places};
+    for (int i = 0; i < from.length; i++) {
+      Operand all = node.operand(from[i]);
+      int output = node.out(i, (OperandCode) all.type(), shape.with(last, 0), all.quantization());
+      node.emit(OperationCode.SLICE, List.of(from[i], begin, size), output);
+    }
   }
 
   /** An index always fits 32 bits, also where the file says 64. */

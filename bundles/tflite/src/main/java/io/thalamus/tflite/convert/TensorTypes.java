@@ -3,40 +3,62 @@ package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
+import io.thalamus.model.WideTypes;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.Arrays;
 import java.util.Map;
+import java.util.Optional;
 import org.tensorflow.lite.schema.TensorType;
 
 /** The translation of a tensor's type, shape and quantization to NNAPI's. */
 final class TensorTypes {
-  /** NNAPI has no 64-bit integers; what models count and index fits 32 bits. */
+  /**
+   * Graphs compute with integers of 32 bits and reals of 32: what models count and index fits these
+   * bits, and UINT32 has its own in them.
+   */
   private static final Map<Byte, OperandCode> CODES =
-      Map.of(
-          TensorType.INT4, OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
-          TensorType.FLOAT32, OperandCode.TENSOR_FLOAT32,
-          TensorType.FLOAT16, OperandCode.TENSOR_FLOAT16,
-          TensorType.INT32, OperandCode.TENSOR_INT32,
-          TensorType.INT64, OperandCode.TENSOR_INT32,
-          TensorType.UINT8, OperandCode.TENSOR_QUANT8_ASYMM,
-          TensorType.INT8, OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
-          TensorType.INT16, OperandCode.TENSOR_QUANT16_SYMM,
-          TensorType.BOOL, OperandCode.TENSOR_BOOL8);
+      Map.ofEntries(
+          Map.entry(TensorType.INT4, OperandCode.TENSOR_QUANT8_ASYMM_SIGNED),
+          Map.entry(TensorType.FLOAT32, OperandCode.TENSOR_FLOAT32),
+          Map.entry(TensorType.FLOAT16, OperandCode.TENSOR_FLOAT16),
+          Map.entry(TensorType.FLOAT64, OperandCode.TENSOR_FLOAT32),
+          Map.entry(TensorType.INT32, OperandCode.TENSOR_INT32),
+          Map.entry(TensorType.UINT32, OperandCode.TENSOR_INT32),
+          Map.entry(TensorType.INT64, OperandCode.TENSOR_INT32),
+          Map.entry(TensorType.UINT64, OperandCode.TENSOR_INT32),
+          Map.entry(TensorType.UINT16, OperandCode.TENSOR_INT32),
+          Map.entry(TensorType.UINT8, OperandCode.TENSOR_QUANT8_ASYMM),
+          Map.entry(TensorType.INT8, OperandCode.TENSOR_QUANT8_ASYMM_SIGNED),
+          Map.entry(TensorType.BOOL, OperandCode.TENSOR_BOOL8));
 
   private static final Map<Byte, Integer> ELEMENT_SIZES =
+      Map.ofEntries(
+          Map.entry(TensorType.INT4, 1),
+          Map.entry(TensorType.FLOAT32, 4),
+          Map.entry(TensorType.FLOAT16, 2),
+          Map.entry(TensorType.FLOAT64, 8),
+          Map.entry(TensorType.INT32, 4),
+          Map.entry(TensorType.UINT32, 4),
+          Map.entry(TensorType.UINT8, 1),
+          Map.entry(TensorType.INT8, 1),
+          Map.entry(TensorType.INT16, 2),
+          Map.entry(TensorType.UINT16, 2),
+          Map.entry(TensorType.INT64, 8),
+          Map.entry(TensorType.UINT64, 8),
+          Map.entry(TensorType.BOOL, 1));
+
+  /** The types by which callers give and get tensors of which graphs compute with others. */
+  private static final Map<Byte, OperandType> BORDERS =
       Map.of(
-          TensorType.INT4, 1,
-          TensorType.FLOAT32, 4,
-          TensorType.FLOAT16, 2,
-          TensorType.INT32, 4,
-          TensorType.UINT8, 1,
-          TensorType.INT8, 1,
-          TensorType.INT16, 2,
-          TensorType.INT64, 8,
-          TensorType.BOOL, 1);
+          TensorType.INT64, WideTypes.TENSOR_INT64,
+          TensorType.UINT64, WideTypes.TENSOR_INT64,
+          TensorType.FLOAT64, WideTypes.TENSOR_FLOAT64,
+          TensorType.INT16, OperandCode.TENSOR_QUANT16_SYMM,
+          TensorType.UINT16, OperandCode.TENSOR_QUANT16_ASYMM);
 
   /** The schema allows more, NNAPI's operations take four at most, plus headroom for reshaping. */
   private static final int MAX_RANK = 8;
@@ -46,14 +68,38 @@ final class TensorTypes {
 
   private TensorTypes() {}
 
-  /** The type of an operand that holds this tensor as it is. */
+  /** The type of an operand that holds this tensor within a graph. */
   static OperandCode code(FlatTensor tensor) throws ModelFormatException {
+    if (tensor.is(TensorType.INT16)) {
+      return isPlain16(tensor) ? OperandCode.TENSOR_INT32 : OperandCode.TENSOR_QUANT16_SYMM;
+    }
     OperandCode code = CODES.get(tensor.type());
     if (code == null) {
       throw new ModelFormatException(
           tensor.text() + " is of type " + tensor.typeName() + ", which NNAPI does not have");
     }
     return code;
+  }
+
+  /**
+   * The type of operands by which a caller gives and gets a tensor, where it is not the one within
+   * graphs.
+   */
+  static Optional<OperandType> border(FlatTensor tensor) {
+    return tensor.scales().length > 0
+        ? Optional.empty()
+        : Optional.ofNullable(BORDERS.get(tensor.type()));
+  }
+
+  /** The quantization that lets integers of 16 bits stand for themselves; none for other types. */
+  static Quantization plain(OperandType type) {
+    return type instanceof OperandCode ? Quantization.of(1, 0) : Quantization.NONE;
+  }
+
+  /** Returns whether a tensor has integers of 16 bits that stand for themselves. */
+  static boolean isPlain16(FlatTensor tensor) {
+    return (tensor.is(TensorType.INT16) || tensor.is(TensorType.UINT16))
+        && tensor.scales().length == 0;
   }
 
   /** Bytes of one stored element. */
@@ -96,7 +142,7 @@ final class TensorTypes {
    * stand for themselves.
    */
   static Quantization quantization(FlatTensor tensor) throws ModelFormatException {
-    if (!tensor.is8Bit() && !tensor.is(TensorType.INT16)) {
+    if (!tensor.is8Bit() && !tensor.is(TensorType.INT16) || isPlain16(tensor)) {
       return Quantization.NONE;
     }
     if (tensor.scales().length == 0) {
@@ -117,7 +163,9 @@ final class TensorTypes {
       case TensorType.INT8, TensorType.INT4 -> Elements.INT8;
       case TensorType.INT16 -> Elements.INT16;
       case TensorType.INT32 -> Elements.INT32;
-      case TensorType.INT64 -> Elements.INT64;
+      case TensorType.UINT16 -> Elements.UINT16;
+      case TensorType.UINT32 -> Elements.UINT32;
+      case TensorType.INT64, TensorType.UINT64 -> Elements.INT64;
       default ->
           throw new ModelFormatException(
               tensor.text() + " is " + tensor.typeName() + " and holds no integers");

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.operations.StridedCopy;
+import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.tflite.file.FlatTensor;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.tensorflow.lite.schema.TensorType;
+
+/**
+ * Operators on the bits of integers. Those of 8 and 16 bits are computed with 32, and keep the low
+ * ones.
+ */
+final class Bits {
+  private static final int NO_ACTIVATION = 0;
+
+  private Bits() {}
+
+  /** The differences of bits; truth values have one. */
+  static void differences(Node node) throws ModelFormatException {
+    if (node.input(0).is(TensorType.BOOL)) {
+      node.emit(OperationCode.NOT_EQUAL, List.of(node.in(0), node.in(1)), node.out(0));
+      return;
+    }
+    pair(node, ThalamusExtension.BITWISE_XOR);
+  }
+
+  static void rightShift(Node node) throws ModelFormatException {
+    if (!Unsigned.convert(node, ThalamusExtension.RIGHT_SHIFT)) {
+      pair(node, ThalamusExtension.RIGHT_SHIFT);
+    }
+  }
+
+  private static void pair(Node node, OperationType operation) throws ModelFormatException {
+    if (!node.output(0).is8Bit()) {
+      node.emit(operation, List.of(node.in(0), node.in(1)), node.out(0));
+      return;
+    }
+    int first = whole(node, 0);
+    int result = node.compute(operation, first, first, whole(node, 1));
+    node.emit(ThalamusExtension.CAST, List.of(result), node.out(0));
+  }
+
+  /** An input as INT32. */
+  private static int whole(Node node, int input) throws ModelFormatException {
+    int operand = node.in(input);
+    return node.operand(operand).type() == OperandCode.TENSOR_INT32
+        ? operand
+        : converted(node, operand, OperandCode.TENSOR_INT32);
+  }
+
+  private static int converted(Node node, int operand, OperandCode type)
+      throws ModelFormatException {
+    Quantization quantization =
+        type == OperandCode.TENSOR_INT32 ? Quantization.NONE : Quantization.of(1, 0);
+    int result = node.temporary(type, node.operand(operand).shape(), quantization);
+    node.emit(ThalamusExtension.CAST, List.of(operand), result);
+    return result;
+  }
+
+  /** The low bits of INT32 that a tensor of 16 bits keeps, as INT32. */
+  static int kept(Node node, int operand, FlatTensor tensor) throws ModelFormatException {
+    boolean isSigned = tensor.is(TensorType.INT16);
+    int small =
+        converted(
+            node,
+            operand,
+            isSigned ? OperandCode.TENSOR_QUANT16_SYMM : OperandCode.TENSOR_QUANT16_ASYMM);
+    return converted(node, small, OperandCode.TENSOR_INT32);
+  }
+
+  /**
+   * Adds what CAST is where one of the types is held by another.
+   *
+   * @return whether it was so
+   */
+  static boolean castsByBits(Node node) throws ModelFormatException {
+    FlatTensor from = node.input(0);
+    FlatTensor to = node.output(0);
+    boolean isWhole = node.inOperand(0).type() == OperandCode.TENSOR_INT32;
+    if (TensorTypes.isPlain16(to) && from.type() != to.type()) {
+      int whole = from.is(TensorType.BOOL) ? -1 : whole(node, 0);
+      node.require(whole >= 0, "it casts BOOL to " + to.typeName());
+      node.alias(0, kept(node, whole, to));
+      return true;
+    }
+    if (Unsigned.is(to) && node.inOperand(0).type() == OperandCode.TENSOR_FLOAT32) {
+      node.alias(0, Unsigned.ofReals(node, node.in(0)));
+      return true;
+    }
+    if (!Unsigned.is(from)) {
+      return false;
+    }
+    if (TensorTypes.code(to) == OperandCode.TENSOR_FLOAT32) {
+      node.alias(0, Unsigned.reals(node, node.in(0)));
+      return true;
+    }
+    if (isWhole && (to.is(TensorType.INT64) || to.is(TensorType.UINT64))) {
+      node.alias(0, Unsigned.signed(node, node.in(0)));
+      return true;
+    }
+    return false;
+  }
+
+  /** BITCAST: of fewer bits in an element, there are more along a last dimension. */
+  static void cast(Node node) throws ModelFormatException {
+    FlatTensor from = node.input(0);
+    FlatTensor to = node.output(0);
+    int input = node.in(0);
+    int many = size(node, from);
+    int few = size(node, to);
+    int whole =
+        node.operand(input).type() == OperandCode.TENSOR_FLOAT32
+            ? changed(node, input, OperandCode.TENSOR_INT32)
+            : whole(node, 0);
+    if (many < few) {
+      whole = joined(node, whole, many, few);
+    }
+    if (many > few) {
+      apart(node, whole, many / few, few);
+      return;
+    }
+    node.alias(0, held(node, whole, to));
+  }
+
+  private static int size(Node node, FlatTensor tensor) throws ModelFormatException {
+    int size = TensorTypes.elementSize(tensor);
+    node.require(
+        size <= Integer.BYTES
+            && !tensor.is(TensorType.FLOAT16)
+            && !tensor.is(TensorType.BOOL)
+            && !tensor.isPacked(),
+        "it casts bits of " + tensor.typeName());
+    return size;
+  }
+
+  private static int changed(Node node, int operand, OperandCode type) throws ModelFormatException {
+    int result = node.temporary(type, node.operand(operand).shape(), Quantization.NONE);
+    node.emit(ThalamusExtension.BITCAST, List.of(operand), result);
+    return result;
+  }
+
+  /** The low bits of INT32 in the type that holds a tensor. */
+  private static int held(Node node, int whole, FlatTensor tensor) throws ModelFormatException {
+    if (TensorTypes.isPlain16(tensor)) {
+      return kept(node, whole, tensor);
+    }
+    OperandCode type = TensorTypes.code(tensor);
+    if (type == OperandCode.TENSOR_INT32) {
+      return whole;
+    }
+    return type == OperandCode.TENSOR_FLOAT32
+        ? changed(node, whole, type)
+        : converted(node, whole, type);
+  }
+
+  private static void apart(Node node, int whole, int parts, int size) throws ModelFormatException {
+    List<Integer> inputs = new ArrayList<>();
+    int rank = node.isScalar(node.input(0)) ? 0 : node.operand(whole).shape().rank();
+    for (int i = 0; i < parts; i++) {
+      int by = node.int32Vector(i * size * Byte.SIZE);
+      int moved = node.compute(ThalamusExtension.RIGHT_SHIFT, whole, whole, by);
+      inputs.add(held(node, moved, node.output(0)));
+    }
+    if (rank == 0) {
+      inputs.add(node.int32(0));
+      node.emit(ThalamusExtension.CONCATENATION, inputs, node.out(0));
+      return;
+    }
+    inputs.addFirst(node.int32(rank));
+    node.emit(ThalamusExtension.PACK, inputs, node.out(0));
+  }
+
+  private static int joined(Node node, int whole, int size, int all) throws ModelFormatException {
+    Operand source = node.operand(whole);
+    Shape shape = source.shape();
+    int parts = all / size;
+    node.require(
+        shape.isFullySpecified() && shape.dimension(shape.rank() - 1) == parts,
+        "it joins elements of the shape " + shape);
+    int[] rest = Arrays.copyOf(shape.toArray(), shape.rank() - 1);
+    Shape result = rest.length == 0 ? Shape.of(1) : Shape.of(rest);
+    long[] strides = StridedCopy.strides(result);
+    Arrays.setAll(strides, i -> strides[i] * parts);
+    int none = node.int32(NO_ACTIVATION);
+    int sum = -1;
+    for (int i = 0; i < parts; i++) {
+      int part = node.temporary(source, result);
+      Strided.emit(node, whole, result, i, strides, part);
+      int low = low(node, part, size);
+      int factor = node.int32Vector(1 << i * size * Byte.SIZE);
+      int moved = node.compute(OperationCode.MUL, low, low, factor, none);
+      sum = sum < 0 ? moved : node.compute(OperationCode.ADD, sum, sum, moved, none);
+    }
+    return sum;
+  }
+
+  /** The low bits without a sign. */
+  private static int low(Node node, int part, int size) throws ModelFormatException {
+    OperandCode type =
+        size == 1 ? OperandCode.TENSOR_QUANT8_ASYMM : OperandCode.TENSOR_QUANT16_ASYMM;
+    return converted(node, converted(node, part, type), OperandCode.TENSOR_INT32);
+  }
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.tflite.convert;
+
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Shape;
+import io.thalamus.model.WideTypes;
+import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.tflite.file.FlatTensor;
+import java.util.List;
+import java.util.Set;
+import org.tensorflow.lite.schema.TensorType;
+
+/**
+ * Integers of 32 bits without a sign, whose bits INT32 holds. Sums and products are the same; what
+ * depends on their order sees them with the highest bit turned, which INT32 orders as they are.
+ */
+final class Unsigned {
+  private static final int NO_ACTIVATION = 0;
+  private static final int HALF = 16;
+  private static final float TWO_31 = 0x1p31f;
+
+  private static final Set<OperationType> ORDERED =
+      Set.of(
+          OperationCode.LESS,
+          OperationCode.LESS_EQUAL,
+          OperationCode.GREATER,
+          OperationCode.GREATER_EQUAL,
+          OperationCode.MAXIMUM,
+          OperationCode.MINIMUM);
+
+  private Unsigned() {}
+
+  static boolean is(FlatTensor tensor) {
+    return tensor.is(TensorType.UINT32);
+  }
+
+  /**
+   * Adds an operation on two tensors, if it is another than that of integers with a sign.
+   *
+   * @return whether that was so
+   */
+  static boolean convert(Node node, OperationType operation) throws ModelFormatException {
+    if (!is(node.input(0))) {
+      return false;
+    }
+    int first = node.in(0);
+    int second = node.in(1);
+    if (ORDERED.contains(operation)) {
+      List<Integer> turned = List.of(turned(node, first), turned(node, second));
+      boolean isChoice = node.output(0).is(TensorType.UINT32);
+      if (!isChoice) {
+        node.emit(operation, turned, node.out(0));
+        return true;
+      }
+      int output = node.out(0);
+      int chosen = node.compute(operation, output, turned.get(0), turned.get(1));
+      node.emit(ThalamusExtension.BITWISE_XOR, List.of(chosen, lowest(node)), output);
+      return true;
+    }
+    if (operation == ThalamusExtension.RIGHT_SHIFT) {
+      node.alias(0, shifted(node, first, second));
+      return true;
+    }
+    node.require(
+        operation != OperationCode.DIV && operation != ThalamusExtension.FLOOR_DIV,
+        "it divides UINT32");
+    return false;
+  }
+
+  private static int lowest(Node node) {
+    return node.int32Vector(Integer.MIN_VALUE);
+  }
+
+  private static int turned(Node node, int operand) throws ModelFormatException {
+    return node.compute(ThalamusExtension.BITWISE_XOR, operand, operand, lowest(node));
+  }
+
+  private static int compared(Node node, OperationCode code, int operand, int other)
+      throws ModelFormatException {
+    int result =
+        node.temporary(OperandCode.TENSOR_BOOL8, node.operand(operand).shape(), Quantization.NONE);
+    node.emit(code, List.of(operand, other), result);
+    return result;
+  }
+
+  /** By one place, where the sign is turned away, then by the others. */
+  private static int shifted(Node node, int first, int by) throws ModelFormatException {
+    int none = node.int32(NO_ACTIVATION);
+    int operand = node.compute(OperationCode.MAXIMUM, first, first, least(node, by));
+    int places = node.compute(OperationCode.MAXIMUM, operand, by, least(node, operand));
+    int half = right(node, operand, 1);
+    int isBelow = compared(node, OperationCode.LESS, operand, node.int32Vector(0));
+    int once = node.compute(OperationCode.SELECT, operand, isBelow, turned(node, half), half);
+    int left = node.compute(OperationCode.SUB, operand, places, node.int32Vector(1), none);
+    int moved = node.compute(ThalamusExtension.RIGHT_SHIFT, operand, once, left);
+    int isNone = compared(node, OperationCode.LESS_EQUAL, places, node.int32Vector(0));
+    return node.compute(OperationCode.SELECT, operand, isNone, operand, moved);
+  }
+
+  /** The least integer as often as there are elements, which the maximum spreads others by. */
+  private static int least(Node node, int operand) throws ModelFormatException {
+    return node.compute(OperationCode.MINIMUM, operand, operand, lowest(node));
+  }
+
+  private static int right(Node node, int operand, int by) throws ModelFormatException {
+    return node.compute(ThalamusExtension.RIGHT_SHIFT, operand, operand, node.int32Vector(by));
+  }
+
+  /** The numbers as reals, of both halves, which are exact: one rounding. */
+  static int reals(Node node, int operand) throws ModelFormatException {
+    int none = node.int32(NO_ACTIVATION);
+    int half = node.int32Vector(1 << HALF);
+    int high = right(node, operand, HALF);
+    int whole = node.compute(OperationCode.MUL, operand, high, half, none);
+    int low = node.compute(OperationCode.SUB, operand, operand, whole, none);
+    int scaled = high(node, operand);
+    return node.compute(OperationCode.ADD, scaled, scaled, real(node, low), none);
+  }
+
+  /** The numbers without their lower halves, as reals. */
+  private static int high(Node node, int operand) throws ModelFormatException {
+    int none = node.int32(NO_ACTIVATION);
+    int half = node.int32Vector(1 << HALF);
+    int high = right(node, operand, HALF);
+    int isBelow = compared(node, OperationCode.LESS, high, node.int32Vector(0));
+    int positive = node.compute(OperationCode.ADD, operand, high, half, none);
+    int unsigned = node.compute(OperationCode.SELECT, operand, isBelow, positive, high);
+    int real = real(node, unsigned);
+    return node.compute(
+        OperationCode.MUL, real, real, node.number(node.operand(real), 1 << HALF), none);
+  }
+
+  private static int real(Node node, int operand) throws ModelFormatException {
+    int real =
+        node.temporary(
+            OperandCode.TENSOR_FLOAT32, node.operand(operand).shape(), Quantization.NONE);
+    node.emit(OperationCode.CAST, List.of(operand), real);
+    return real;
+  }
+
+  /** The bits of reals whose fractions are cut off. */
+  static int ofReals(Node node, int real) throws ModelFormatException {
+    int none = node.int32(NO_ACTIVATION);
+    int limit = node.number(node.operand(real), TWO_31);
+    int isLarge = compared(node, OperationCode.GREATER_EQUAL, real, limit);
+    int rest = node.compute(OperationCode.SUB, real, real, limit, none);
+    int least = node.compute(OperationCode.SELECT, real, isLarge, rest, real);
+    int whole =
+        node.temporary(OperandCode.TENSOR_INT32, node.operand(real).shape(), Quantization.NONE);
+    node.emit(OperationCode.CAST, List.of(least), whole);
+    return node.compute(OperationCode.SELECT, whole, isLarge, turned(node, whole), whole);
+  }
+
+  /** The same numbers with a sign; one that does not fit ends the execution with an error. */
+  static int signed(Node node, int operand) throws ModelFormatException {
+    int none = node.int32(NO_ACTIVATION);
+    Shape shape = node.operand(operand).shape();
+    int wide = node.temporary(WideTypes.TENSOR_INT64, shape, Quantization.NONE);
+    node.emit(ThalamusExtension.CAST, List.of(high(node, operand)), wide);
+    int checked = node.temporary(node.operand(operand), shape);
+    node.emit(ThalamusExtension.CAST, List.of(wide), checked);
+    int nothing = node.compute(OperationCode.MUL, operand, checked, node.int32Vector(0), none);
+    return node.compute(OperationCode.ADD, operand, operand, nothing, none);
+  }
+}
