@@ -4,6 +4,8 @@ package io.thalamus.cache;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.Deadline;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
@@ -12,8 +14,8 @@ import org.osgi.annotation.versioning.ProviderType;
  * opened ends with it. {@link FileCacheEngine} can also be made with {@code new}.
  *
  * <p>A model cache is code that comes from a file which anybody may have changed. So a driver reads
- * it into memory of its own, hashes that, and asks {@link #isRemembered} before it looks at a
- * single byte. The map behind it is authenticated with a key that only the user can read.
+ * it into memory of its own, and asks {@link #isRemembered} before it looks at a single byte. The
+ * map behind it is authenticated with a key that only the user can read.
  *
  * <p>A storage that cannot be written costs caching and nothing else: an {@link IOException} is to
  * be logged, and the compilation to go on.
@@ -21,29 +23,31 @@ import org.osgi.annotation.versioning.ProviderType;
 @ProviderType
 public interface CacheEngine {
   /**
-   * Remembers what the files of a compilation hash to. One compilation may be kept in several
-   * places, each with files of its own, so that what it hashed to before stays remembered. Of very
-   * many hashes, and of more than a few of one compilation, the one that was remembered first is
-   * forgotten.
+   * Remembers what the files of a compilation hold, by a code under the key. One compilation may be
+   * kept in several places, each with files of its own, so that what they held before stays
+   * remembered. Of very many codes, and of more than a few of one compilation, the one that was
+   * remembered first is forgotten.
    *
    * @param device who compiled
    * @param token names the compilation
-   * @param hash SHA-256 of all its files
+   * @param files what each of them holds
    * @throws IOException where the storage cannot be written
    */
-  void remember(String device, CacheToken token, byte[] hash) throws IOException;
+  void remember(String device, CacheToken token, List<MemorySegment> files) throws IOException;
 
   /**
-   * Returns whether this hash was remembered for this compilation; false if not, or if that cannot
-   * be read.
+   * Returns whether files that hold this were remembered for this compilation; false if not, or if
+   * that cannot be read.
+   *
+   * @param files bytes that nobody else can change
    */
-  boolean isRemembered(String device, CacheToken token, byte[] hash);
+  boolean isRemembered(String device, CacheToken token, List<MemorySegment> files);
 
   /**
    * Waits until nobody else holds the name space, in any process, and holds it. Writing the files
-   * of a cache and remembering their hash belong into one hold, and so does reading them: then a
-   * reader finds them half written only when a process was killed in the middle. The thread may
-   * hold it several times.
+   * of a cache and remembering them belong into one hold, and so does reading them: then a reader
+   * finds them half written only when a process was killed in the middle. The thread may hold it
+   * several times.
    *
    * @param deadline of the caller: it waits no longer, nor longer than some seconds
    * @throws IOException when the storage cannot be written, or others do not release it in time
@@ -61,11 +65,10 @@ public interface CacheEngine {
    * the user.
    *
    * @param purpose names the format of the file
-   * @param hash SHA-256 of the bytes
    * @return 32 bytes
    * @throws IOException if the key cannot be read, or made
    */
-  byte[] authenticate(String purpose, byte[] hash) throws IOException;
+  byte[] authenticate(String purpose, MemorySegment bytes) throws IOException;
 
   /**
    * A store of small blobs, for what a driver keeps without the runtime.

@@ -2,16 +2,16 @@
 package io.thalamus.cache;
 
 import io.thalamus.memory.files.AtomicFiles;
-import io.thalamus.memory.files.Digests;
 import io.thalamus.memory.files.LogOnce;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.Deadline;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
-import java.nio.charset.StandardCharsets;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.regex.Pattern;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
@@ -32,7 +32,10 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
   private static final Pattern NAME_SPACE = Pattern.compile("\\w[\\w.-]*");
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
-  /** Hashes that a name space remembers. */
+  /** The purpose of codes in the map, which no bundle can ask for. */
+  private static final String COMPILATION = "compilation";
+
+  /** Codes that a name space remembers. */
   static final int CAPACITY = 4096;
 
   private final Path directory;
@@ -80,22 +83,25 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
   }
 
   @Override
-  public void remember(String device, CacheToken token, byte[] hash) throws IOException {
-    requireHash(hash);
+  public void remember(String device, CacheToken token, List<MemorySegment> files)
+      throws IOException {
     try (Hold _ = hold()) {
-      tokens.add(TokenMap.compilationKey(device, token.toArray()), hash);
+      tokens.add(
+          TokenMap.compilationKey(device, token.toArray()),
+          key.macOfFilesOrCreate(nameSpace, COMPILATION, files));
     }
   }
 
   @Override
-  public boolean isRemembered(String device, CacheToken token, byte[] hash) {
-    requireHash(hash);
+  public boolean isRemembered(String device, CacheToken token, List<MemorySegment> files) {
     if (closed) {
       return false;
     }
     try {
+      // Without a key, a map is a damaged one.
+      byte[] code = key.macOfFiles(nameSpace, COMPILATION, files).orElse(new byte[0]);
       boolean isRemembered =
-          tokens.contains(TokenMap.compilationKey(device, token.toArray()), hash);
+          tokens.contains(TokenMap.compilationKey(device, token.toArray()), code);
       once.over();
       return isRemembered;
     } catch (TokenMap.DamagedException e) {
@@ -104,12 +110,6 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
       LOG.log(once.level(e), "{0} cannot be read: {1}", tokens.file(), e.toString());
     }
     return false;
-  }
-
-  private static void requireHash(byte[] hash) {
-    if (hash.length != Digests.sha256().getDigestLength()) {
-      throw new IllegalArgumentException("a hash of " + hash.length + " bytes is no SHA-256");
-    }
   }
 
   /** Removes a damaged map, so that it is told of once. */
@@ -141,14 +141,12 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
   }
 
   @Override
-  public byte[] authenticate(String purpose, byte[] hash) throws IOException {
-    requireHash(hash);
+  public byte[] authenticate(String purpose, MemorySegment bytes) throws IOException {
     if (closed) {
       throw new IOException("the cache engine is closed");
     }
     AtomicFiles.createDirectoriesPrivately(directory);
-    return key.macOrCreate(
-        nameSpace, ("authenticate\0" + purpose + '\0').getBytes(StandardCharsets.UTF_8), hash);
+    return key.macOfFilesOrCreate(nameSpace, "bundle\0" + purpose, List.of(bytes));
   }
 
   @Override

@@ -4,6 +4,8 @@ package io.thalamus.cache;
 import io.thalamus.memory.files.AtomicFiles;
 import io.thalamus.memory.files.Digests;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
@@ -14,8 +16,10 @@ import java.nio.file.attribute.PosixFileAttributeView;
 import java.nio.file.attribute.PosixFilePermission;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
@@ -55,15 +59,44 @@ final class KeyFile {
 
   /** The MAC of something of a name space, under a new key if there is none. */
   byte[] macOrCreate(String nameSpace, byte[]... parts) throws IOException {
+    return mac(readOrCreate(), nameSpace, parts);
+  }
+
+  /** The MAC of files of a name space, if there is a key. */
+  Optional<byte[]> macOfFiles(String nameSpace, String purpose, List<MemorySegment> files)
+      throws IOException {
+    return read().map(key -> macOfFiles(key, nameSpace, purpose, files));
+  }
+
+  /** The MAC of files of a name space, under a new key if there is none. */
+  byte[] macOfFilesOrCreate(String nameSpace, String purpose, List<MemorySegment> files)
+      throws IOException {
+    return macOfFiles(readOrCreate(), nameSpace, purpose, files);
+  }
+
+  private static byte[] macOfFiles(
+      byte[] key, String nameSpace, String purpose, List<MemorySegment> files) {
+    TreeHash hash = new TreeHash(mac(key, nameSpace, bytes("tree\0")));
+    List<byte[]> parts = new ArrayList<>();
+    parts.add(bytes("files\0" + purpose + '\0'));
+    for (MemorySegment file : files) {
+      parts.add(ByteBuffer.allocate(Long.BYTES).putLong(file.byteSize()).array());
+      parts.add(hash.of(file));
+    }
+    return mac(key, nameSpace, parts.toArray(byte[][]::new));
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private byte[] readOrCreate() throws IOException {
     Optional<byte[]> key = read();
     if (key.isEmpty()) {
       create();
       key = read();
     }
-    return mac(
-        key.orElseThrow(() -> new IOException("the key " + file + " does not stay")),
-        nameSpace,
-        parts);
+    return key.orElseThrow(() -> new IOException("the key " + file + " does not stay"));
   }
 
   /**
@@ -74,7 +107,7 @@ final class KeyFile {
    */
   static byte[] mac(byte[] key, String nameSpace, byte[]... parts) {
     MessageDigest inner = begin(key, INNER);
-    inner.update(nameSpace.getBytes(StandardCharsets.UTF_8));
+    inner.update(bytes(nameSpace));
     inner.update((byte) 0);
     for (byte[] part : parts) {
       inner.update(part);

@@ -4,6 +4,8 @@ package io.thalamus.cache;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.Deadline;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Optional;
 
 /** An engine that keeps nothing: a device with it compiles each time. Immutable. */
@@ -13,12 +15,13 @@ public final class NoCacheEngine implements CacheEngine {
   }
 
   @Override
-  public void remember(String device, CacheToken token, byte[] hash) throws IOException {
+  public void remember(String device, CacheToken token, List<MemorySegment> files)
+      throws IOException {
     throw refusal();
   }
 
   @Override
-  public boolean isRemembered(String device, CacheToken token, byte[] hash) {
+  public boolean isRemembered(String device, CacheToken token, List<MemorySegment> files) {
     return false;
   }
 
@@ -28,7 +31,7 @@ public final class NoCacheEngine implements CacheEngine {
   }
 
   @Override
-  public byte[] authenticate(String purpose, byte[] hash) throws IOException {
+  public byte[] authenticate(String purpose, MemorySegment bytes) throws IOException {
     throw refusal();
   }
 

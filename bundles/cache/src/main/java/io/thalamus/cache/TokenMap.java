@@ -19,32 +19,32 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * The file of the map from compilations to hashes. Used under the lock of its name space where it
- * is written; read without. Numbers are little-endian. A compilation may have several hashes: two
- * applications keep the same one, each in a directory of its own, or a better program takes the
- * place of a first one in one of them.
+ * The file of the map from compilations to codes of their files. Used under the lock of its name
+ * space where it is written; read without. Numbers are little-endian. A compilation may have
+ * several codes: two applications keep the same one, each in a directory of its own, or a better
+ * program takes the place of a first one in one of them.
  *
  * <pre>
  * offset  0   magic "TTOK"
- *         4   version, 1
+ *         4   version, 2
  *         8   entries
  *        12   0
  *        16   MAC of the name space, a zero byte, the 16 bytes above and all that follow
- *        48   entries, the one remembered first in front: 32 bytes of key, 32 of hash
+ *        48   entries, the one remembered first in front: 32 bytes of key, 32 of code
  * </pre>
  *
  * The key is the SHA-256 of the device's name, a zero byte and the token.
  */
 final class TokenMap {
   private static final int MAGIC = 'T' | 'T' << 8 | 'O' << 16 | 'K' << 24;
-  private static final int VERSION = 1;
+  private static final int VERSION = 2;
   private static final int HEAD = 16;
   private static final int HEADER = HEAD + KeyFile.MAC_SIZE;
   private static final int DIGEST = 32;
   private static final int ENTRY = 2 * DIGEST;
 
-  /** Hashes of one compilation, so that one made again and again pushes no other out. */
-  static final int MOST_HASHES = 16;
+  /** Codes of one compilation, so that one made again and again pushes no other out. */
+  static final int MOST_CODES = 16;
 
   private final Path file;
   private final KeyFile key;
@@ -85,12 +85,12 @@ final class TokenMap {
   }
 
   /**
-   * Returns whether a compilation has a hash.
+   * Returns whether a compilation has a code.
    *
    * @throws DamagedException where the map is not what was written
    */
-  boolean contains(byte[] compilation, byte[] hash) throws IOException {
-    return read().contains(entry(compilation, hash));
+  boolean contains(byte[] compilation, byte[] code) throws IOException {
+    return read().contains(entry(compilation, code));
   }
 
   /**
@@ -102,8 +102,8 @@ final class TokenMap {
     read();
   }
 
-  /** Gives a compilation a hash, which becomes the last entry. */
-  void add(byte[] compilation, byte[] hash) throws IOException {
+  /** Gives a compilation a code, which becomes the last entry. */
+  void add(byte[] compilation, byte[] code) throws IOException {
     Set<ByteBuffer> entries;
     try {
       entries = read();
@@ -111,13 +111,13 @@ final class TokenMap {
       // Told by whoever removed it.
       entries = new LinkedHashSet<>();
     }
-    ByteBuffer entry = entry(compilation, hash);
+    ByteBuffer entry = entry(compilation, code);
     entries.remove(entry);
     entries.add(entry);
     ByteBuffer key = entry.slice(0, DIGEST);
     List<ByteBuffer> alike =
         entries.stream().filter(other -> other.slice(0, DIGEST).equals(key)).toList();
-    alike.stream().limit(Math.max(0, alike.size() - MOST_HASHES)).forEach(entries::remove);
+    alike.stream().limit(Math.max(0, alike.size() - MOST_CODES)).forEach(entries::remove);
     Iterator<ByteBuffer> oldest = entries.iterator();
     for (int i = entries.size(); i > capacity; i--) {
       oldest.next();
@@ -126,8 +126,8 @@ final class TokenMap {
     write(entries);
   }
 
-  private static ByteBuffer entry(byte[] compilation, byte[] hash) {
-    return ByteBuffer.allocate(ENTRY).put(compilation).put(hash).flip();
+  private static ByteBuffer entry(byte[] compilation, byte[] code) {
+    return ByteBuffer.allocate(ENTRY).put(compilation).put(code).flip();
   }
 
   private void write(Set<ByteBuffer> entries) throws IOException {

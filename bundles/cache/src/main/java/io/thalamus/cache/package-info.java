@@ -9,7 +9,7 @@
  * <pre>
  * key                   32 random bytes, readable by the user alone; made by whoever comes first
  * NAME SPACE/lock       empty; who writes holds a file lock on it
- * NAME SPACE/tokens     which hash belongs to which compilation
+ * NAME SPACE/tokens     what the files of each compilation hold
  * NAME SPACE/blobs/     one file for each blob
  * </pre>
  *

@@ -7,8 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.model.CacheToken;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.logging.Handler;
@@ -86,18 +88,18 @@ class CacheWarningsTest {
   @Test
   void aMapThatCannotBeReadIsOneWarningUntilItCan() throws IOException {
     CacheToken token = CacheToken.of(new byte[CacheToken.SIZE]);
-    byte[] hash = new byte[32];
+    List<MemorySegment> files = List.of(MemorySegment.ofArray(new byte[32]));
     Path map = directory.resolve("test/tokens");
     try (FileCacheEngine engine = new FileCacheEngine(directory, "test")) {
       for (int times = 1; times < 3; times++) {
         Files.createDirectories(map);
         for (int i = 0; i < 3; i++) {
-          assertFalse(engine.isRemembered("device", token, hash));
+          assertFalse(engine.isRemembered("device", token, files));
         }
         assertWarnings(times);
         Files.delete(map);
-        engine.remember("device", token, hash);
-        assertTrue(engine.isRemembered("device", token, hash));
+        engine.remember("device", token, files);
+        assertTrue(engine.isRemembered("device", token, files));
         Files.delete(map);
       }
     }

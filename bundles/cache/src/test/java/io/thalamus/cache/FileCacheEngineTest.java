@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.model.CacheToken;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -37,22 +38,31 @@ class FileCacheEngineTest {
     return CacheToken.of(ByteBuffer.allocate(CacheToken.SIZE).putInt(number).array());
   }
 
-  private static byte[] hash(int number) {
+  /** What the files of a compilation hold. */
+  private static List<MemorySegment> files(int number) {
+    return List.of(MemorySegment.ofArray(code(number)), MemorySegment.ofArray(new byte[3000]));
+  }
+
+  private static byte[] code(int number) {
     return ByteBuffer.allocate(32).putInt(~number).array();
+  }
+
+  private static MemorySegment bytes(int number) {
+    return MemorySegment.ofArray(code(number));
   }
 
   @Test
   void whatIsRememberedIsRememberedByTheNext() throws IOException {
     try (FileCacheEngine engine = engine()) {
-      assertFalse(engine.isRemembered(DEVICE, token(1), hash(1)));
-      engine.remember(DEVICE, token(1), hash(1));
-      assertTrue(engine.isRemembered(DEVICE, token(1), hash(1)));
+      assertFalse(engine.isRemembered(DEVICE, token(1), files(1)));
+      engine.remember(DEVICE, token(1), files(1));
+      assertTrue(engine.isRemembered(DEVICE, token(1), files(1)));
     }
     try (FileCacheEngine engine = engine()) {
-      assertTrue(engine.isRemembered(DEVICE, token(1), hash(1)));
-      assertFalse(engine.isRemembered(DEVICE, token(1), hash(2)));
-      assertFalse(engine.isRemembered(DEVICE, token(2), hash(1)));
-      assertFalse(engine.isRemembered("another-device", token(1), hash(1)));
+      assertTrue(engine.isRemembered(DEVICE, token(1), files(1)));
+      assertFalse(engine.isRemembered(DEVICE, token(1), files(2)));
+      assertFalse(engine.isRemembered(DEVICE, token(2), files(1)));
+      assertFalse(engine.isRemembered("another-device", token(1), files(1)));
     }
   }
 
@@ -63,17 +73,35 @@ class FileCacheEngineTest {
         FileCacheEngine again = engine();
         FileCacheEngine other = new FileCacheEngine(directory, "other");
         FileCacheEngine stranger = new FileCacheEngine(directory.resolve("s"), "test")) {
-      byte[] code = engine.authenticate("state", hash(1));
+      byte[] code = engine.authenticate("state", bytes(1));
       assertEquals(32, code.length);
-      assertArrayEquals(code, again.authenticate("state", hash(1)));
+      assertArrayEquals(code, again.authenticate("state", bytes(1)));
       for (byte[] another :
           List.of(
-              engine.authenticate("state", hash(2)),
-              engine.authenticate("states", hash(1)),
-              other.authenticate("state", hash(1)),
-              stranger.authenticate("state", hash(1)))) {
+              engine.authenticate("state", bytes(2)),
+              engine.authenticate("states", bytes(1)),
+              other.authenticate("state", bytes(1)),
+              stranger.authenticate("state", bytes(1)))) {
         assertFalse(Arrays.equals(code, another));
       }
+    }
+  }
+
+  /** Long files too, of which a hash alone does not see zeros at the end. */
+  @Test
+  void filesOfOtherLengthsAreOthers() throws IOException {
+    MemorySegment all = MemorySegment.ofArray(new byte[10_000]);
+    try (FileCacheEngine engine = engine()) {
+      engine.remember(DEVICE, token(1), List.of(all.asSlice(0, 5_000), all.asSlice(5_000)));
+      for (int first : new int[] {0, 1, 4_999, 5_000, 5_001, 9_000}) {
+        List<MemorySegment> files = List.of(all.asSlice(0, first), all.asSlice(first));
+        assertEquals(first == 5_000, engine.isRemembered(DEVICE, token(1), files), "" + first);
+      }
+      for (int bytes : new int[] {4_999, 5_000, 5_001}) {
+        List<MemorySegment> files = List.of(all.asSlice(0, 5_000), all.asSlice(0, bytes));
+        assertEquals(bytes == 5_000, engine.isRemembered(DEVICE, token(1), files), "" + bytes);
+      }
+      assertFalse(engine.isRemembered(DEVICE, token(1), List.of(all)));
     }
   }
 
@@ -82,41 +110,40 @@ class FileCacheEngineTest {
   void aCompilationMayBeKeptInSeveralPlaces() throws IOException {
     try (FileCacheEngine one = engine();
         FileCacheEngine other = engine()) {
-      one.remember(DEVICE, token(1), hash(1));
-      other.remember(DEVICE, token(1), hash(2));
-      assertTrue(one.isRemembered(DEVICE, token(1), hash(1)));
-      assertTrue(one.isRemembered(DEVICE, token(1), hash(2)));
-      assertFalse(one.isRemembered(DEVICE, token(2), hash(2)));
+      one.remember(DEVICE, token(1), files(1));
+      other.remember(DEVICE, token(1), files(2));
+      assertTrue(one.isRemembered(DEVICE, token(1), files(1)));
+      assertTrue(one.isRemembered(DEVICE, token(1), files(2)));
+      assertFalse(one.isRemembered(DEVICE, token(2), files(2)));
     }
   }
 
   @Test
   void aCompilationMadeAgainAndAgainPushesNoOtherOut() throws IOException {
     try (FileCacheEngine engine = engine()) {
-      engine.remember(DEVICE, token(1), hash(0));
-      for (int i = 1; i <= 3 * TokenMap.MOST_HASHES; i++) {
-        engine.remember(DEVICE, token(2), hash(i));
+      engine.remember(DEVICE, token(1), files(0));
+      for (int i = 1; i <= 3 * TokenMap.MOST_CODES; i++) {
+        engine.remember(DEVICE, token(2), files(i));
       }
-      assertTrue(engine.isRemembered(DEVICE, token(1), hash(0)));
-      for (int i = 1; i <= 3 * TokenMap.MOST_HASHES; i++) {
+      assertTrue(engine.isRemembered(DEVICE, token(1), files(0)));
+      for (int i = 1; i <= 3 * TokenMap.MOST_CODES; i++) {
         assertEquals(
-            i > 2 * TokenMap.MOST_HASHES, engine.isRemembered(DEVICE, token(2), hash(i)), "" + i);
+            i > 2 * TokenMap.MOST_CODES, engine.isRemembered(DEVICE, token(2), files(i)), "" + i);
       }
     }
-    assertEquals(
-        48 + 64 * (1 + TokenMap.MOST_HASHES), Files.size(directory.resolve("test/tokens")));
+    assertEquals(48 + 64 * (1 + TokenMap.MOST_CODES), Files.size(directory.resolve("test/tokens")));
   }
 
   @Test
   void aNameSpaceSeesNothingOfAnother() throws IOException {
     try (FileCacheEngine one = engine();
         FileCacheEngine other = new FileCacheEngine(directory, "other")) {
-      one.remember(DEVICE, token(1), hash(1));
-      assertFalse(other.isRemembered(DEVICE, token(1), hash(1)));
+      one.remember(DEVICE, token(1), files(1));
+      assertFalse(other.isRemembered(DEVICE, token(1), files(1)));
       // Not even with its file.
       Files.createDirectories(directory.resolve("other"));
       Files.copy(directory.resolve("test/tokens"), directory.resolve("other/tokens"));
-      assertFalse(other.isRemembered(DEVICE, token(1), hash(1)));
+      assertFalse(other.isRemembered(DEVICE, token(1), files(1)));
     }
     assertThrows(
         IllegalArgumentException.class, () -> new FileCacheEngine(directory, "../elsewhere"));
@@ -128,12 +155,12 @@ class FileCacheEngineTest {
     TokenMap map =
         new TokenMap(directory.resolve("tokens"), new KeyFile(directory.resolve("key")), "test", 3);
     for (int i = 0; i < 5; i++) {
-      map.add(hash(i), hash(100 + i));
+      map.add(code(i), code(100 + i));
       // Remembered anew, it is not the oldest any more.
-      map.add(hash(0), hash(100));
+      map.add(code(0), code(100));
     }
     for (int i = 0; i < 5; i++) {
-      assertEquals(i == 0 || i >= 3, map.contains(hash(i), hash(100 + i)), "" + i);
+      assertEquals(i == 0 || i >= 3, map.contains(code(i), code(100 + i)), "" + i);
     }
     assertEquals(48 + 3 * 64, Files.size(directory.resolve("tokens")));
   }
@@ -142,28 +169,28 @@ class FileCacheEngineTest {
   void noBitOfTheMapCanChangeUnseen() throws IOException {
     Path file = directory.resolve("test/tokens");
     try (FileCacheEngine engine = engine()) {
-      engine.remember(DEVICE, token(1), hash(1));
-      engine.remember(DEVICE, token(2), hash(2));
+      engine.remember(DEVICE, token(1), files(1));
+      engine.remember(DEVICE, token(2), files(2));
       byte[] good = Files.readAllBytes(file);
       for (int bit = 0; bit < 8 * good.length; bit += 29) {
         byte[] bad = good.clone();
         bad[bit / 8] ^= (byte) (1 << bit % 8);
         Files.write(file, bad);
-        assertFalse(engine.isRemembered(DEVICE, token(1), hash(1)), "bit " + bit);
+        assertFalse(engine.isRemembered(DEVICE, token(1), files(1)), "bit " + bit);
         // It is told of once, and a new map begins.
         assertFalse(Files.exists(file));
       }
       for (int length = 0; length < good.length; length += 11) {
         Files.write(file, Arrays.copyOf(good, length));
-        assertFalse(engine.isRemembered(DEVICE, token(1), hash(1)), length + " bytes");
+        assertFalse(engine.isRemembered(DEVICE, token(1), files(1)), length + " bytes");
       }
       Files.write(file, Arrays.copyOf(good, good.length + 64));
-      assertFalse(engine.isRemembered(DEVICE, token(1), hash(1)));
+      assertFalse(engine.isRemembered(DEVICE, token(1), files(1)));
       Files.write(file, new byte[1000]);
-      engine.remember(DEVICE, token(3), hash(3));
-      assertTrue(engine.isRemembered(DEVICE, token(3), hash(3)));
+      engine.remember(DEVICE, token(3), files(3));
+      assertTrue(engine.isRemembered(DEVICE, token(3), files(3)));
       Files.write(file, good);
-      assertTrue(engine.isRemembered(DEVICE, token(2), hash(2)));
+      assertTrue(engine.isRemembered(DEVICE, token(2), files(2)));
     }
   }
 
@@ -171,7 +198,7 @@ class FileCacheEngineTest {
   void theKeyIsTheUsersAlone() throws IOException {
     Path key = directory.resolve("key");
     try (FileCacheEngine engine = engine()) {
-      engine.remember(DEVICE, token(1), hash(1));
+      engine.remember(DEVICE, token(1), files(1));
       assertEquals(32, Files.size(key));
       boolean isPosix = key.getFileSystem().supportedFileAttributeViews().contains("posix");
       if (isPosix) {
@@ -179,25 +206,25 @@ class FileCacheEngineTest {
             "rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(key)));
         // Others could have read it: it says nothing any more, and is replaced.
         Files.setPosixFilePermissions(key, PosixFilePermissions.fromString("rw-r--r--"));
-        assertFalse(engine.isRemembered(DEVICE, token(1), hash(1)));
+        assertFalse(engine.isRemembered(DEVICE, token(1), files(1)));
         byte[] old = Files.readAllBytes(key);
-        engine.remember(DEVICE, token(1), hash(1));
+        engine.remember(DEVICE, token(1), files(1));
         assertEquals(
             "rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(key)));
         assertFalse(Arrays.equals(old, Files.readAllBytes(key)));
-        assertTrue(engine.isRemembered(DEVICE, token(1), hash(1)));
+        assertTrue(engine.isRemembered(DEVICE, token(1), files(1)));
       }
       // Without its key, or under another, a map is no map.
       byte[] good = Files.readAllBytes(key);
       byte[] map = Files.readAllBytes(directory.resolve("test/tokens"));
       Files.delete(key);
-      assertFalse(engine.isRemembered(DEVICE, token(1), hash(1)));
-      engine.remember(DEVICE, token(2), hash(2));
+      assertFalse(engine.isRemembered(DEVICE, token(1), files(1)));
+      engine.remember(DEVICE, token(2), files(2));
       Files.write(directory.resolve("test/tokens"), map);
-      assertFalse(engine.isRemembered(DEVICE, token(1), hash(1)));
+      assertFalse(engine.isRemembered(DEVICE, token(1), files(1)));
       Files.write(directory.resolve("test/tokens"), map);
       Files.write(key, good);
-      assertTrue(engine.isRemembered(DEVICE, token(1), hash(1)));
+      assertTrue(engine.isRemembered(DEVICE, token(1), files(1)));
     }
   }
 
@@ -215,7 +242,7 @@ class FileCacheEngineTest {
                 () -> {
                   FileCacheEngine own = first % 2 == 0 && first > 0 ? engine() : shared;
                   for (int i = first; i < first + each; i++) {
-                    own.remember(DEVICE, token(i), hash(i));
+                    own.remember(DEVICE, token(i), files(i));
                   }
                   if (own != shared) {
                     own.close();
@@ -227,7 +254,7 @@ class FileCacheEngineTest {
         one.get();
       }
       for (int i = 0; i < 6 * each; i++) {
-        assertTrue(shared.isRemembered(DEVICE, token(i), hash(i)), "entry " + i);
+        assertTrue(shared.isRemembered(DEVICE, token(i), files(i)), "entry " + i);
       }
     }
   }
@@ -266,8 +293,8 @@ class FileCacheEngineTest {
         assertThrows(IOException.class, other::hold);
         assertTrue(Thread.interrupted());
       }
-      other.remember(DEVICE, token(1), hash(1));
-      assertTrue(one.isRemembered(DEVICE, token(1), hash(1)));
+      other.remember(DEVICE, token(1), files(1));
+      assertTrue(one.isRemembered(DEVICE, token(1), files(1)));
     }
   }
 
@@ -275,8 +302,8 @@ class FileCacheEngineTest {
   void aStorageThatCannotBeWrittenIsAnExceptionAndNoMore() throws IOException {
     Path file = Files.createFile(directory.resolve("file"));
     try (FileCacheEngine engine = new FileCacheEngine(file.resolve("below"), "test")) {
-      assertFalse(engine.isRemembered(DEVICE, token(1), hash(1)));
-      assertThrows(IOException.class, () -> engine.remember(DEVICE, token(1), hash(1)));
+      assertFalse(engine.isRemembered(DEVICE, token(1), files(1)));
+      assertThrows(IOException.class, () -> engine.remember(DEVICE, token(1), files(1)));
       assertThrows(IOException.class, engine::hold);
       BlobStore blobs = engine.blobs("1", BlobLimits.of(10, 10, 100));
       blobs.set(new byte[] {1}, new byte[] {2});
@@ -287,26 +314,26 @@ class FileCacheEngineTest {
   @Test
   void whatWasEmptiedIsMadeAnew() throws IOException {
     try (FileCacheEngine engine = engine()) {
-      engine.remember(DEVICE, token(1), hash(1));
+      engine.remember(DEVICE, token(1), files(1));
       for (String name : List.of("test/tokens", "test/lock", "test", "key")) {
         Files.delete(directory.resolve(name));
       }
-      assertFalse(engine.isRemembered(DEVICE, token(1), hash(1)));
-      engine.remember(DEVICE, token(1), hash(1));
-      assertTrue(engine.isRemembered(DEVICE, token(1), hash(1)));
+      assertFalse(engine.isRemembered(DEVICE, token(1), files(1)));
+      engine.remember(DEVICE, token(1), files(1));
+      assertTrue(engine.isRemembered(DEVICE, token(1), files(1)));
     }
   }
 
   @Test
   void aClosedEngineRefuses() throws IOException {
     FileCacheEngine engine = engine();
-    engine.remember(DEVICE, token(1), hash(1));
+    engine.remember(DEVICE, token(1), files(1));
     engine.close();
-    assertFalse(engine.isRemembered(DEVICE, token(1), hash(1)));
-    assertThrows(IOException.class, () -> engine.remember(DEVICE, token(1), hash(1)));
+    assertFalse(engine.isRemembered(DEVICE, token(1), files(1)));
+    assertThrows(IOException.class, () -> engine.remember(DEVICE, token(1), files(1)));
     engine.close();
     try (FileCacheEngine next = engine()) {
-      assertTrue(next.isRemembered(DEVICE, token(1), hash(1)));
+      assertTrue(next.isRemembered(DEVICE, token(1), files(1)));
     }
   }
 

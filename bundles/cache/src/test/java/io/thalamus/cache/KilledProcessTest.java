@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.model.CacheToken;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -35,7 +36,7 @@ class KilledProcessTest {
       try (FileCacheEngine engine = new FileCacheEngine(Path.of(args[0]), "test")) {
         BlobStore blobs = engine.blobs("1", BlobLimits.of(100, 10_000, 100_000));
         for (int i = first; i < first + MOST; i++) {
-          engine.remember("a-device", token(i), hash(i));
+          engine.remember("a-device", token(i), files(i));
           new Random(i).nextBytes(value);
           blobs.set(bytes(i % 50), value);
           System.out.println(i);
@@ -52,8 +53,8 @@ class KilledProcessTest {
     return CacheToken.of(ByteBuffer.allocate(32).putInt(number).array());
   }
 
-  private static byte[] hash(int number) {
-    return ByteBuffer.allocate(32).putInt(~number).array();
+  private static List<MemorySegment> files(int number) {
+    return List.of(MemorySegment.ofArray(ByteBuffer.allocate(32).putInt(~number).array()));
   }
 
   @Test
@@ -99,7 +100,8 @@ class KilledProcessTest {
       // Some more than were said may be there: up to two a round.
       int kept = Math.min(said.size(), FileCacheEngine.CAPACITY - 2 * ROUNDS * 2);
       for (int number : said.subList(said.size() - kept, said.size())) {
-        assertTrue(engine.isRemembered("a-device", token(number), hash(number)), "entry " + number);
+        assertTrue(
+            engine.isRemembered("a-device", token(number), files(number)), "entry " + number);
       }
       BlobStore blobs = engine.blobs("1", BlobLimits.of(100, 10_000, 100_000));
       int found = 0;

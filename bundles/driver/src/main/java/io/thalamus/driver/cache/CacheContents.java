@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.driver.cache;
 
-import io.thalamus.memory.files.Digests;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.security.MessageDigest;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * The bytes of one cached compilation, by file. They are not copied and must not be written.
@@ -21,20 +18,9 @@ public record CacheContents(List<byte[]> modelCache, List<MemorySegment> dataCac
     dataCache = List.copyOf(dataCache);
   }
 
-  /** The SHA-256 of the bytes of each file, its length before it, and of how many there are. */
-  byte[] hash() {
-    MessageDigest digest = Digests.sha256();
-    digest(modelCache.stream().map(MemorySegment::ofArray).toList(), digest);
-    digest(dataCache, digest);
-    return digest.digest();
-  }
-
-  private static void digest(List<MemorySegment> files, MessageDigest digest) {
-    ByteBuffer number = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
-    digest.update(number.putLong(0, files.size()).array());
-    for (MemorySegment file : files) {
-      digest.update(number.putLong(0, file.byteSize()).array());
-      digest.update(file.asByteBuffer());
-    }
+  /** Returns what each file holds, the model caches first. */
+  List<MemorySegment> files() {
+    return Stream.concat(modelCache.stream().map(MemorySegment::ofArray), dataCache.stream())
+        .toList();
   }
 }

@@ -54,14 +54,13 @@ public final class CacheWriter implements AutoCloseable {
         || contents.dataCache().size() != dataCache.size()) {
       throw new IllegalArgumentException(device + " stores a compilation in other files");
     }
-    byte[] hash = contents.hash();
     try (CacheEngine.Hold _ = engine.hold(deadline)) {
       boolean isStored = false;
       try {
         write(modelCache, contents.modelCache().stream().map(MemorySegment::ofArray).toList());
         write(dataCache, contents.dataCache());
-        // The hash last: until then the files belong to nothing that anybody believes.
-        engine.remember(device, token, hash);
+        // This last: until then the files belong to nothing that anybody believes.
+        engine.remember(device, token, contents.files());
         isStored = true;
       } finally {
         if (!isStored) {

@@ -22,8 +22,8 @@ import java.util.Optional;
  * Thread-safe. Borrows the engine, which must outlive all calls.
  *
  * <p>Model caches are code, so nothing of a file is looked at before all of it is in memory that
- * nobody else can write, and hashes to what the engine remembers for this token. Data caches are
- * hashed with them: a damaged one is refused, where it would else give wrong values.
+ * nobody else can write, and the engine remembers it for this token. Data caches count with them: a
+ * damaged one is refused, where it would else give wrong values.
  */
 public final class DeviceCache {
   private static final System.Logger LOG = System.getLogger(DeviceCache.class.getPackageName());
@@ -123,7 +123,7 @@ public final class DeviceCache {
                   .map(file -> file.toArray(ValueLayout.JAVA_BYTE))
                   .toList(),
               read(cache.dataCache()));
-      if (engine.isRemembered(writer(), cache.token(), contents.hash())) {
+      if (engine.isRemembered(writer(), cache.token(), contents.files())) {
         return contents;
       }
     } catch (IOException e) {
