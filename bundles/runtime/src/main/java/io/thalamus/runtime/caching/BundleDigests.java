@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.caching;
 
+import io.thalamus.cache.CacheEngine;
 import io.thalamus.memory.files.Digests;
 import io.thalamus.runtime.registry.RegisteredDevice;
 import java.io.IOException;
@@ -9,13 +10,16 @@ import java.net.URL;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Deque;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.WeakHashMap;
 import org.osgi.framework.Bundle;
@@ -25,6 +29,9 @@ import org.osgi.framework.wiring.BundleWire;
 import org.osgi.framework.wiring.BundleWiring;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.component.annotations.ReferenceCardinality;
+import org.osgi.service.component.annotations.ReferencePolicy;
 
 /**
  * Digests of the contents of bundles. Thread-safe. A bundle is read once for each time it is
@@ -45,11 +52,30 @@ public final class BundleDigests implements CodeDigests {
 
   private final BundleContext context;
   private final Map<BundleWiring, byte[]> known = new WeakHashMap<>();
+  private final Instant begin;
+  private volatile StoredDigests stored;
 
   /** Creates the digests of the bundles of this framework. */
   @Activate
   public BundleDigests(BundleContext context) {
+    this(context, ProcessHandle.current().info().startInstant().orElse(Instant.EPOCH));
+  }
+
+  BundleDigests(BundleContext context, Instant begin) {
     this.context = context;
+    this.begin = begin;
+  }
+
+  @Reference(cardinality = ReferenceCardinality.OPTIONAL, policy = ReferencePolicy.DYNAMIC)
+  void bindEngine(CacheEngine engine) {
+    stored = new StoredDigests(engine, String.valueOf(context.getDataFile("")), begin);
+  }
+
+  void unbindEngine(CacheEngine engine) {
+    StoredDigests present = stored;
+    if (present != null && present.areKeptBy(engine)) {
+      stored = null;
+    }
   }
 
   @Override
@@ -65,10 +91,15 @@ public final class BundleDigests implements CodeDigests {
     collect(bundle.adapt(BundleWiring.class), all);
     collect(context.getBundle().adapt(BundleWiring.class), all);
     MessageDigest sha = Digests.sha256();
+    StoredDigests present = stored;
+    Map<ByteBuffer, byte[]> fresh = new LinkedHashMap<>();
     byte[][] digests = new byte[all.size()][];
     int count = 0;
     for (BundleWiring wiring : all) {
-      digests[count++] = digest(wiring);
+      digests[count++] = digest(wiring, present, fresh);
+    }
+    if (!fresh.isEmpty()) {
+      present.add(fresh);
     }
     // Instead of the system bundle's contents.
     sha.update(PLATFORM.getBytes(StandardCharsets.UTF_8));
@@ -111,14 +142,24 @@ public final class BundleDigests implements CodeDigests {
     }
   }
 
-  private byte[] digest(BundleWiring wiring) throws IOException {
+  /**
+   * Returns the digest of a bundle.
+   *
+   * @param present those of earlier processes; null for none
+   * @param fresh takes what the next process may use
+   */
+  private byte[] digest(BundleWiring wiring, StoredDigests present, Map<ByteBuffer, byte[]> fresh)
+      throws IOException {
     synchronized (known) {
       byte[] before = known.get(wiring);
       if (before != null) {
         return before;
       }
     }
-    byte[] digest = read(wiring);
+    Optional<ByteBuffer> stamp =
+        present == null ? Optional.empty() : present.stamp(wiring.getBundle());
+    Optional<byte[]> earlier = stamp.flatMap(key -> present.get(key));
+    byte[] digest = earlier.isPresent() ? earlier.get() : read(wiring);
     // Looked at last, as an update may come in between: entries of a wiring that is in use, but not
     // the current one, are read out of the new contents, at least by Felix.
     if (!wiring.isCurrent()) {
@@ -128,6 +169,9 @@ public final class BundleDigests implements CodeDigests {
     }
     synchronized (known) {
       known.put(wiring, digest);
+    }
+    if (earlier.isEmpty() && stamp.isPresent()) {
+      fresh.put(stamp.get(), digest);
     }
     return digest;
   }

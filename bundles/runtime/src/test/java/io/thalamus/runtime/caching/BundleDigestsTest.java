@@ -5,7 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.thalamus.cache.CacheEngine;
+import io.thalamus.cache.FileCacheEngine;
 import io.thalamus.runtime.fakes.LimitedDevice;
 import io.thalamus.runtime.fakes.TestRuntime;
 import java.io.ByteArrayInputStream;
@@ -14,6 +17,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -389,6 +393,65 @@ class BundleDigestsTest {
     Files.writeString(code, "one");
     refresh(driver);
     assertEquals(first, digest(driver));
+  }
+
+  /** Digests as a process has them that begins then, with what earlier ones kept. */
+  private BundleDigests inProcess(CacheEngine engine, Instant begin) {
+    BundleDigests made = new BundleDigests(home.getBundleContext(), begin);
+    made.bindEngine(engine);
+    return made;
+  }
+
+  /** Puts a wrong digest in the place of each that is kept, so that its use is seen. */
+  private static void spoil(CacheEngine engine) {
+    byte[] blob = StoredDigests.blobs(engine).get(StoredDigests.NAME).orElseThrow();
+    for (int at = 32; at < blob.length; at += 64) {
+      blob[at]++;
+    }
+    StoredDigests.blobs(engine).set(StoredDigests.NAME, blob);
+  }
+
+  @Test
+  void whatAnUnchangedFileHoldsIsKnownToTheNextProcess() throws Exception {
+    Path file = Files.write(folder.resolve("driver.jar"), driver().bytes());
+    Bundle driver = framework.getBundleContext().installBundle("reference:" + file.toUri());
+    driver.start();
+    assumeTrue(Files.getFileStore(file).supportsFileAttributeView("unix"));
+    Instant later = Instant.now().plusSeconds(3_600);
+    final String right = digest(driver);
+    try (FileCacheEngine engine = new FileCacheEngine(folder.resolve("engine"), "test")) {
+      assertEquals(right, digest(inProcess(engine, later), driver));
+      assertEquals(right, digest(inProcess(engine, later), driver));
+      spoil(engine);
+      assertNotEquals(right, digest(inProcess(engine, later), driver));
+      // It may have been another one when the framework opened it.
+      assertEquals(right, digest(inProcess(engine, Instant.now()), driver));
+
+      Files.write(file, driver().entry("more", "code").bytes());
+      driver.update();
+      refresh(driver);
+      String changed = digest(driver);
+      assertNotEquals(right, changed);
+      assertEquals(changed, digest(inProcess(engine, later), driver));
+    }
+  }
+
+  @Test
+  void anUpdateFromElsewhereIsReadThoughTheFileIsAsItWas() throws Exception {
+    Path file = Files.write(folder.resolve("driver.jar"), driver().bytes());
+    Bundle driver = framework.getBundleContext().installBundle("reference:" + file.toUri());
+    driver.start();
+    Instant later = Instant.now().plusSeconds(3_600);
+    try (FileCacheEngine engine = new FileCacheEngine(folder.resolve("engine"), "test")) {
+      final String first = digest(inProcess(engine, later), driver);
+      Thread.sleep(2);
+      update(driver, driver().entry("more", "code"));
+      refresh(driver);
+      final String second = digest(driver);
+      assertNotEquals(first, second);
+      assertEquals(second, digest(inProcess(engine, later), driver));
+      assertEquals(second, digest(inProcess(engine, later), driver));
+    }
   }
 
   @Test
