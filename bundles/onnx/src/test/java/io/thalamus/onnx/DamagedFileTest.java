@@ -8,9 +8,11 @@ import static io.thalamus.onnx.OnnxFileBuilder.text;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.fold.Budget;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
@@ -96,6 +98,42 @@ class DamagedFileTest {
             .node("Tile", List.of("x", "repeats"), "y")
             .output("y", FLOAT, 2, 3);
     assertRefused("node 0 Tile 'the Tile': it repeats elements -2147483648 times", tile);
+  }
+
+  /** Memory that is given back is work all the same. */
+  @Test
+  void memoryIsNotTakenAtWill() throws ModelFormatException {
+    Budget budget = new Budget(0);
+    int size = 1 << 23;
+    int times = 0;
+    try {
+      while (times < 1000) {
+        budget.bytes(size);
+        budget.release(size);
+        times++;
+      }
+    } catch (ModelFormatException e) {
+      assertTrue(e.getMessage().contains("too many for a file of its size"), e.getMessage());
+    }
+    assertEquals(256, times);
+    assertEquals((long) size * times, budget.taken());
+  }
+
+  /** Other sizes are tried until the first operator fails, and the first failures are told. */
+  @Test
+  void allOperatorsThatFailAreNamedWhateverIsTried() {
+    OnnxFileBuilder open =
+        new OnnxFileBuilder()
+            .input("x", FLOAT, -1, -1)
+            .node("Nonsense", List.of("x"), "a")
+            .node("Folly", List.of("x"), "b")
+            .output("a", FLOAT, -1, -1)
+            .output("b", FLOAT, -1, -1);
+    assertRefused(
+        "2 operators cannot be expressed: node 0 Nonsense 'the Nonsense': nothing that is known"
+            + " here computes it; node 1 Folly 'the Folly': nothing that is known here computes it"
+            + " (open dimensions were taken as 1; give others by their input)",
+        open);
   }
 
   private static void assertRefused(String message, OnnxFileBuilder file) {

@@ -3,10 +3,16 @@ package io.thalamus.tflite;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.thalamus.model.Lifetime;
+import io.thalamus.model.Operand;
+import io.thalamus.model.Operation;
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.TfliteFileBuilder.Quantized;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
@@ -33,6 +39,26 @@ class LoweredOperatorsTest {
         ADD(x, [1.5707964], 0) -> %0:2
         SIN(%0:2) -> y\
         """);
+  }
+
+  /** What TensorFlow Lite 2.21 gives for these distances from the zero point. */
+  @ParameterizedTest
+  @CsvSource({
+    "0, 0", "10, 4", "34, 14", "46, 19", "49, 21", "51, 22", "58, 25", "80, 34", "191, 43"
+  })
+  void sizesOfStoredNumbersAreRoundedTwice(int distance, int steps) throws ModelFormatException {
+    int x = file.tensor("x", TensorType.INT8, Quantized.of(0.021789692f, -64), 2);
+    int y = file.tensor("y", TensorType.INT8, Quantized.of(0.05211253f, 84), 2);
+    file.operator(BuiltinOperator.ABS, new int[] {x}, y).graph(new int[] {x}, y);
+    Subgraph graph = TestFiles.read(file).model().main();
+    Operation gather =
+        graph.operations().stream()
+            .filter(operation -> operation.type() == OperationCode.GATHER)
+            .findFirst()
+            .orElseThrow();
+    Operand table = graph.operands().get(gather.inputs().getFirst());
+    byte[] values = ((Lifetime.ConstantCopy) table.lifetime()).value();
+    assertEquals(84 + steps, values[128 - 64 + distance]);
   }
 
   @Test

@@ -45,23 +45,31 @@ public final class GraphConverter {
   private final List<String> problems = new ArrayList<>();
   private final Map<OnnxGraph, int[]> orders = new IdentityHashMap<>();
   private final GraphConverter main;
+  private final boolean isTrial;
   private final List<Subgraph> referenced;
   private int converted;
   private int calls;
 
   private GraphConverter(
-      OnnxModel file, DataFiles files, Converters converters, Map<String, Shape> shapes) {
+      OnnxModel file,
+      DataFiles files,
+      Converters converters,
+      Map<String, Shape> shapes,
+      Budget budget,
+      boolean isTrial) {
     this.main = this;
+    this.isTrial = isTrial;
     this.referenced = new ArrayList<>();
     this.shapes = shapes;
     this.file = file;
     this.files = files;
     this.converters = converters;
-    this.ops = new Ops(files, converters.catalog(), new Budget(files.size()));
+    this.ops = new Ops(files, converters.catalog(), budget);
   }
 
   private GraphConverter(GraphConverter main) {
     this.main = main;
+    this.isTrial = main.isTrial;
     this.referenced = main.referenced;
     this.shapes = Map.of();
     this.file = main.file;
@@ -95,14 +103,21 @@ public final class GraphConverter {
    * Converts a file.
    *
    * @param shapes for inputs with open dimensions, by name
+   * @param isTrial whether the first operator that cannot be expressed ends it
    * @throws ModelFormatException where it contradicts itself, or operators cannot be expressed: all
    *     of them are named
    */
-  public static Model convert(
-      OnnxModel file, DataFiles files, Converters converters, Map<String, Shape> shapes)
+  static Model convert(
+      OnnxModel file,
+      DataFiles files,
+      Converters converters,
+      Map<String, Shape> shapes,
+      Budget budget,
+      boolean isTrial)
       throws ModelFormatException {
     try {
-      GraphConverter converter = new GraphConverter(file, files, converters, shapes);
+      GraphConverter converter =
+          new GraphConverter(file, files, converters, shapes, budget, isTrial);
       Subgraph graph = converter.convert();
       return Layout.model(
           Layout.improve(graph, converters.catalog(), converter.ops.grids()), converter.referenced);
@@ -266,6 +281,9 @@ public final class GraphConverter {
       if (problem != null) {
         problems.add(text(i, onnx) + ": " + problem);
         onnx.outputs().forEach(scope::fail);
+        if (isTrial) {
+          return;
+        }
       }
     }
   }

@@ -7,6 +7,7 @@ import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataFiles;
 import io.thalamus.onnx.file.OnnxModel;
 import io.thalamus.onnx.file.OnnxValue;
+import io.thalamus.onnx.fold.Budget;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -25,6 +26,11 @@ import java.util.function.LongToIntFunction;
  */
 public final class OpenInputs {
   private static final int[] SIZES = {1, 64, 224, 512};
+
+  /**
+   * Bytes of constants that are computed in vain, which a damaged file must not ask for at will.
+   */
+  private static final long MOST_TRIED = 1 << 28;
 
   /** Of so many names each may be the sum of two others. */
   private static final int MOST_NAMES = 6;
@@ -73,11 +79,17 @@ public final class OpenInputs {
     boolean isGiven =
         given.keySet().containsAll(open.keySet()) || !names.containsAll(given.keySet());
     ModelFormatException first = null;
+    long tried = 0;
     for (Map<String, Shape> shapes : isGiven ? Set.of(given) : choices(given)) {
+      if (tried > MOST_TRIED + files.size()) {
+        break;
+      }
+      Budget budget = new Budget(files.size());
       try {
-        return GraphConverter.convert(file, files, converters, shapes);
+        return GraphConverter.convert(file, files, converters, shapes, budget, first != null);
       } catch (ModelFormatException e) {
         first = first == null ? e : first;
+        tried += budget.taken();
       }
     }
     throw isGiven

@@ -12,11 +12,22 @@ public final class Budget {
   private static final long BASE = 1 << 24;
   private static final long FACTOR = 16;
 
+  /** What is given back may be taken again, but not at will: it is work too. */
+  private static final long MOST_TAKEN = 1L << 31;
+
+  private final long most;
   private long left;
+  private long taken;
 
   /** The budget of a file of this size. */
   public Budget(long fileSize) {
     left = BASE + FACTOR * fileSize;
+    most = MOST_TAKEN + FACTOR * FACTOR * fileSize;
+  }
+
+  /** Returns how much has been taken, what was given back included. */
+  public long taken() {
+    return taken;
   }
 
   /**
@@ -54,10 +65,11 @@ public final class Budget {
   }
 
   private void take(long size) throws ModelFormatException {
-    if (size < 0 || size > left) {
+    if (size < 0 || size > left || size > most - taken) {
       throw new ModelFormatException(
           "its constants would take " + size + " bytes more, too many for a file of its size");
     }
     left -= size;
+    taken += size;
   }
 }
