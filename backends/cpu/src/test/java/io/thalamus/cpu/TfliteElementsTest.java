@@ -18,6 +18,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.tensorflow.lite.schema.ArgMinOptions;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
+import org.tensorflow.lite.schema.CumsumOptions;
 import org.tensorflow.lite.schema.DepthToSpaceOptions;
 import org.tensorflow.lite.schema.ReducerOptions;
 import org.tensorflow.lite.schema.TensorType;
@@ -168,6 +169,14 @@ class TfliteElementsTest {
             ints(1).shaped().known()));
     cases.add(
         new Case(
+            BuiltinOperator.CUMSUM,
+            BuiltinOptions.CumsumOptions,
+            flat -> CumsumOptions.createCumsumOptions(flat, false, false),
+            ints(1, 3, 3, 7).shaped(2, 2),
+            ints(1, 2, 3, 4).shaped(2, 2),
+            ints(1).shaped().known()));
+    cases.add(
+        new Case(
             BuiltinOperator.DEPTH_TO_SPACE,
             BuiltinOptions.DepthToSpaceOptions,
             flat -> DepthToSpaceOptions.createDepthToSpaceOptions(flat, 2),
@@ -242,6 +251,17 @@ class TfliteElementsTest {
     int result = file.result(each.expected().type(), each.expected().shape());
     file.operator(each.code(), each.optionsType(), each.options(), inputs, result);
     assertArrayEquals(each.expected().values(), file.run(result).getFirst(), 1e-6);
+  }
+
+  @Test
+  void sizesThatOnlyAnExecutionTells() throws Exception {
+    OperatorFile file = new OperatorFile();
+    int x = file.input(FLOAT, new int[] {5}, 0, 2, 0, Double.NaN, 1);
+    int places = file.result(TensorType.INT64, 5, 1);
+    int sizes = file.result(INT, 2);
+    file.operator(BuiltinOperator.WHERE, new int[] {x}, places)
+        .operator(BuiltinOperator.SHAPE, new int[] {places}, sizes);
+    assertArrayEquals(new double[] {3, 1}, file.run(sizes).getFirst());
   }
 
   /** One of each number in the order of their first places, and for each where it went. */

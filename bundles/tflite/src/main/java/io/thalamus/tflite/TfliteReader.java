@@ -85,10 +85,26 @@ public final class TfliteReader implements ModelReader {
     }
   }
 
+  private static Model convert(FlatModel content, EntryPoint entry, ReadOptions options)
+      throws ModelFormatException {
+    try {
+      return ModelConverter.convert(content, entry, Standard.CONVERTERS);
+    } catch (ModelFormatException e) {
+      for (EntryPoint other : entry.others(options)) {
+        try {
+          return ModelConverter.convert(content, other, Standard.CONVERTERS);
+        } catch (ModelFormatException _) {
+          // What is wrong with the sizes that the file was written with is told.
+        }
+      }
+      throw e;
+    }
+  }
+
   private ModelFile convert(SharedMemory file, ReadOptions options) throws ModelFormatException {
     FlatModel content = FlatModelReader.read(file);
     EntryPoint entry = EntryPoint.of(content, options);
-    Model model = ModelConverter.convert(content, entry, Standard.CONVERTERS);
+    Model model = convert(content, entry, options);
     FileMetadata metadata = FileMetadata.read(content);
     boolean isMain = entry.graph().index() == 0;
     return new ModelFile(

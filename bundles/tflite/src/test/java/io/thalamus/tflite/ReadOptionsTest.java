@@ -106,4 +106,16 @@ class ReadOptionsTest {
     assertEquals("out_second", second.main().output(0).name());
     assertEquals("TANH", second.main().operations().getFirst().type().text());
   }
+
+  /** Of one number there are no two largest; the leading dimension stays as it was written. */
+  @Test
+  void openDimensionIsLargerWhereTheOperatorsWantIt() throws ModelFormatException {
+    TfliteFileBuilder open = new TfliteFileBuilder();
+    int x = open.open("x", TensorType.FLOAT32, -1, -1);
+    int y = open.open("y", TensorType.FLOAT32, -1, 2);
+    int places = open.open("places", TensorType.INT32, -1, 2);
+    open.operator(BuiltinOperator.TOPK_V2, new int[] {x, open.scalar("k", 2)}, y, places)
+        .graph(new int[] {x}, y, places);
+    assertEquals(Shape.of(1, 64), TestFiles.read(open).model().main().input(0).shape());
+  }
 }

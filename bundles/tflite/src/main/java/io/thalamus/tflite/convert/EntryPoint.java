@@ -11,8 +11,10 @@ import io.thalamus.tflite.file.FlatTensor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
@@ -35,6 +37,8 @@ public record EntryPoint(
     int[] outputs,
     Map<Integer, String> outputNames,
     boolean isMain) {
+
+  private static final int[] SIZES = {64, 224, 512};
 
   /** A graph that another one refers to. */
   static EntryPoint of(FlatGraph graph) throws ModelFormatException {
@@ -85,6 +89,39 @@ public record EntryPoint(
         "there is no signature '"
             + options.signature()
             + (known.isEmpty() ? "'; the file has none" : "'; there are " + known));
+  }
+
+  /**
+   * The same with other sizes for dimensions that neither the user nor the file states, for graphs
+   * whose operators allow none as small as the file was written with: the leading ones stay, which
+   * are mostly the batch, unless the operators do not allow that either.
+   */
+  public List<EntryPoint> others(ReadOptions options) throws ModelFormatException {
+    List<Shape> stated = new ArrayList<>(inputShapes);
+    openInputs.forEach(stated::set);
+    List<Shape> given = options.resolve(inputNames, stated);
+    Set<List<Shape>> tried = new LinkedHashSet<>();
+    for (int kept : new int[] {1, 0}) {
+      for (int size : SIZES) {
+        List<Shape> shapes = new ArrayList<>(inputShapes);
+        openInputs.forEach(
+            (input, open) -> {
+              Shape shape = given.get(input).isFullySpecified() ? given.get(input) : open;
+              for (int axis = 0; axis < shape.rank(); axis++) {
+                int written = axis < kept ? inputShapes.get(input).dimension(axis) : size;
+                shape = shape.dimension(axis) == 0 ? shape.with(axis, written) : shape;
+              }
+              shapes.set(input, shape);
+            });
+        tried.add(shapes);
+      }
+    }
+    tried.remove(inputShapes);
+    List<EntryPoint> others = new ArrayList<>();
+    for (List<Shape> shapes : tried) {
+      others.add(with(shapes));
+    }
+    return others;
   }
 
   private static EntryPoint of(

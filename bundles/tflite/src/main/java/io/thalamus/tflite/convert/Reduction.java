@@ -128,7 +128,8 @@ final class Reduction {
             && countOf(shape) <= MAX_ELEMENTS
             && shape.dimension(axis) <= MAX_RUN
             && (data.type() == OperandCode.TENSOR_FLOAT32
-                || data.type() == OperandCode.TENSOR_FLOAT16),
+                || data.type() == OperandCode.TENSOR_FLOAT16
+                || data.type() == OperandCode.TENSOR_INT32),
         "it adds up " + data.text() + " along axis " + axis);
     int size = shape.dimension(axis);
     byte[] one = Constants.element(data.type(), 1);

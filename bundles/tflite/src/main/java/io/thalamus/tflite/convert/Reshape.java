@@ -296,13 +296,70 @@ final class Reshape {
     }
   }
 
-  /** Known while the model is read. */
+  /** Known while the model is read, but for dimensions that only an execution tells. */
   private static void shape(Node node) throws ModelFormatException {
     Shape shape = node.shapeOf(0);
-    node.require(shape.isFullySpecified(), "the shape " + shape + " is not known beforehand");
     node.require(
         !node.isScalar(node.input(0)), "the shape of a scalar is empty, which NNAPI cannot hold");
-    node.alias(0, node.int32Vector(shape.toArray()));
+    if (shape.isFullySpecified() && shape.rank() > 0) {
+      node.alias(0, node.int32Vector(shape.toArray()));
+      return;
+    }
+    node.require(shape.rank() > 0, "not even the number of dimensions is known beforehand");
+    List<Integer> sizes = new ArrayList<>();
+    for (int axis = 0; axis < shape.rank(); axis++) {
+      int size = shape.dimension(axis);
+      sizes.add(size > 0 ? node.int32Vector(size) : size(node, node.in(0), axis));
+    }
+    sizes.add(node.int32(0));
+    node.emit(
+        ThalamusExtension.CONCATENATION,
+        sizes,
+        node.out(0, OperandCode.TENSOR_INT32, Shape.of(shape.rank()), Quantization.NONE));
+  }
+
+  /** The sum of a one for each place along an axis, as a product, which is exact. */
+  private static int size(Node node, int operand, int axis) throws ModelFormatException {
+    Operand data = node.operand(operand);
+    int line = operand;
+    if (data.type() != OperandCode.TENSOR_FLOAT32) {
+      line = node.temporary(OperandCode.TENSOR_FLOAT32, data.shape(), Quantization.NONE);
+      node.emit(ThalamusExtension.CAST, List.of(operand), line);
+    }
+    Operand real = node.operand(line);
+    int[] sizes = new int[data.shape().rank()];
+    Arrays.fill(sizes, 1);
+    sizes[axis] = -1;
+    int begin = node.int32Vector(new int[sizes.length]);
+    Shape first = Shape.of(nonNegative(sizes));
+    line = node.compute(OperationCode.SLICE, real, first, line, begin, node.int32Vector(sizes));
+    Shape open = Shape.of(0);
+    line = node.compute(OperationCode.RESHAPE, real, open, line, node.int32Vector(-1));
+    int truth = node.temporary(OperandCode.TENSOR_BOOL8, open, Quantization.NONE);
+    node.emit(OperationCode.EQUAL, List.of(line, line), truth);
+    // What is no number is not equal to itself.
+    int either =
+        node.compute(
+            OperationCode.LOGICAL_OR,
+            truth,
+            truth,
+            node.compute(OperationCode.LOGICAL_NOT, truth, truth));
+    int ones = node.temporary(OperandCode.TENSOR_INT32, open, Quantization.NONE);
+    node.emit(ThalamusExtension.CAST, List.of(either), ones);
+    Operand whole = node.operand(ones);
+    int row = node.compute(OperationCode.EXPAND_DIMS, whole, Shape.of(1, 0), ones, node.int32(0));
+    int column =
+        node.compute(OperationCode.EXPAND_DIMS, whole, Shape.of(0, 1), ones, node.int32(1));
+    int count =
+        node.compute(
+            ThalamusExtension.BATCH_MATMUL,
+            whole,
+            Shape.of(1, 1),
+            row,
+            column,
+            node.bool(false),
+            node.bool(false));
+    return reshaped(node, count, Shape.of(1));
   }
 
   private static void rank(Node node) throws ModelFormatException {
