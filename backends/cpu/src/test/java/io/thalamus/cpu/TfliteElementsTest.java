@@ -21,6 +21,7 @@ import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.CumsumOptions;
 import org.tensorflow.lite.schema.DepthToSpaceOptions;
 import org.tensorflow.lite.schema.ReducerOptions;
+import org.tensorflow.lite.schema.StridedSliceOptions;
 import org.tensorflow.lite.schema.TensorType;
 import org.tensorflow.lite.schema.UniqueOptions;
 
@@ -119,6 +120,7 @@ class TfliteElementsTest {
     cases.add(plain(BuiltinOperator.LOGICAL_OR, truths(0, 1, 1, 1), first, second));
     cases.add(plain(BuiltinOperator.LOGICAL_NOT, truths(1, 1, 0, 0), first));
     cases.add(plain(BuiltinOperator.SELECT, ints(2, 5, 6, 3), first, a, b));
+    cases.add(plain(BuiltinOperator.SELECT, truths(1, 0, 0, 1), first, second, truths(1, 0, 1, 1)));
     cases.add(
         plain(
             BuiltinOperator.PRELU,
@@ -262,6 +264,24 @@ class TfliteElementsTest {
     file.operator(BuiltinOperator.WHERE, new int[] {x}, places)
         .operator(BuiltinOperator.SHAPE, new int[] {places}, sizes);
     assertArrayEquals(new double[] {3, 1}, file.run(sizes).getFirst());
+  }
+
+  /** A dimension that is not named is taken whole. */
+  @Test
+  void slicesFromComputedPlacesOn() throws Exception {
+    OperatorFile file = new OperatorFile();
+    int x = file.input(FLOAT, new int[] {3, 2}, 1, 2, 3, 4, 5, 6);
+    int begin = file.input(INT, new int[] {1}, 1);
+    int end = file.input(INT, new int[] {1}, 3);
+    int strides = file.constant(INT, new int[] {1}, 1);
+    int y = file.result(FLOAT, 0, 2);
+    file.operator(
+        BuiltinOperator.STRIDED_SLICE,
+        BuiltinOptions.StridedSliceOptions,
+        flat -> StridedSliceOptions.createStridedSliceOptions(flat, 0, 0, 0, 0, 0, false),
+        new int[] {x, begin, end, strides},
+        y);
+    assertArrayEquals(new double[] {3, 4, 5, 6}, file.run(y).getFirst());
   }
 
   /** One of each number in the order of their first places, and for each where it went. */

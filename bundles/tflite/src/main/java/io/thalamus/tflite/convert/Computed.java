@@ -62,15 +62,16 @@ final class Computed {
     int named = node.shapeOf(1).dimension(0);
     int[] sizes = sizes(node, shape, named, shrink, beginMask & endMask);
     if (sizes == null) {
+      int whole = (1 << shape.rank()) - (1 << Math.min(named, shape.rank()));
       node.emit(
           OperationCode.STRIDED_SLICE,
           List.of(
               node.in(0),
-              node.in(1),
-              node.in(2),
-              node.in(3),
-              node.int32(beginMask),
-              node.int32(endMask),
+              extended(node, node.in(1), shape.rank(), 0),
+              extended(node, node.in(2), shape.rank(), 0),
+              extended(node, node.in(3), shape.rank(), 1),
+              node.int32(beginMask | whole),
+              node.int32(endMask | whole),
               node.int32(shrink)),
           node.out(0));
       return;
@@ -92,6 +93,25 @@ final class Computed {
             .toArray();
     Shape result = kept.length == 0 ? Shape.of(1) : Shape.of(kept);
     Reshape.emit(node, part, sized(node, node.out(0), result));
+  }
+
+  /** A vector with a number for each dimension that it does not name. */
+  private static int extended(Node node, int vector, int rank, int number)
+      throws ModelFormatException {
+    Operand named = node.operand(vector);
+    int missing = rank - named.shape().dimension(0);
+    if (missing <= 0) {
+      return vector;
+    }
+    int[] rest = new int[missing];
+    Arrays.fill(rest, number);
+    return node.compute(
+        ThalamusExtension.CONCATENATION,
+        named,
+        Shape.of(rank),
+        vector,
+        node.int32Vector(rest),
+        node.int32(0));
   }
 
   private static boolean isSet(int mask, int index) {

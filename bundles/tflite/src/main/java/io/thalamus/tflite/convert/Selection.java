@@ -47,7 +47,23 @@ final class Selection {
     for (int i = 0; i <= 2; i++) {
       inputs.add(spread(node, node.in(i), shape));
     }
-    node.emit(OperationCode.SELECT, inputs, node.out(0));
+    choose(node, inputs, node.out(0));
+  }
+
+  /**
+   * NNAPI chooses no truth values: the first where the condition holds, or the second elsewhere.
+   */
+  private static void choose(Node node, List<Integer> inputs, int output)
+      throws ModelFormatException {
+    if (node.operand(output).type() != OperandCode.TENSOR_BOOL8) {
+      node.emit(OperationCode.SELECT, inputs, output);
+      return;
+    }
+    int condition = inputs.get(0);
+    int first = node.compute(OperationCode.LOGICAL_AND, condition, condition, inputs.get(1));
+    int otherwise = node.compute(OperationCode.LOGICAL_NOT, condition, condition);
+    int second = node.compute(OperationCode.LOGICAL_AND, condition, otherwise, inputs.get(2));
+    node.emit(OperationCode.LOGICAL_OR, List.of(first, second), output);
   }
 
   private static int spread(Node node, int operand, Shape shape) throws ModelFormatException {
@@ -200,7 +216,7 @@ final class Selection {
     node.emit(OperationCode.EQUAL, List.of(column, places), found);
     int on = repeated(node, 2, Shape.of(full));
     int off = repeated(node, 3, Shape.of(full));
-    node.emit(OperationCode.SELECT, List.of(found, on, off), node.out(0));
+    choose(node, List.of(found, on, off), node.out(0));
   }
 
   /** As many of a number as a shape has. */
