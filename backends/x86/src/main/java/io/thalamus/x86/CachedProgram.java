@@ -7,6 +7,7 @@ import io.thalamus.model.Model;
 import io.thalamus.model.Subgraph;
 import io.thalamus.x86.compile.Constants;
 import io.thalamus.x86.compile.Program;
+import io.thalamus.x86.compile.Program.Argument;
 import io.thalamus.x86.compile.Program.Check;
 import io.thalamus.x86.compile.Program.Copied;
 import io.thalamus.x86.compile.Program.Group;
@@ -42,7 +43,7 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
   private static final int MAGIC = 'T' | 'X' << 8 | '8' << 16 | '6' << 24;
 
   /** Changes with the layout of the file. */
-  private static final int VERSION = 4;
+  private static final int VERSION = 5;
 
   private static final int SETTINGS = 32;
   private static final int FIXED = 2 * Integer.BYTES + SETTINGS;
@@ -74,10 +75,9 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     for (int number : new CachedArguments(arguments, program.shapes()).numbers()) {
       out.writeInt(number);
     }
-    for (Range[] ranges : new Range[][] {program.inputs(), program.outputs()}) {
-      for (Range range : ranges) {
-        out.writeLong(range == null ? UNUSED : range.offset());
-        out.writeLong(range == null ? UNUSED : range.bytes());
+    for (Argument[] some : new Argument[][] {program.inputs(), program.outputs()}) {
+      for (Argument argument : some) {
+        write(argument, out);
       }
     }
     out.writeLong(program.memory());
@@ -116,6 +116,19 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     }
     out.writeInt(program.code().length);
     out.write(program.code());
+  }
+
+  private static void write(Argument argument, DataOutputStream out) throws IOException {
+    if (argument == null) {
+      out.writeLong(UNUSED);
+      return;
+    }
+    out.writeLong(argument.range().offset());
+    out.writeLong(argument.range().bytes());
+    out.writeInt(argument.numbers().length);
+    for (int number : argument.numbers()) {
+      out.writeInt(number);
+    }
   }
 
   private static void write(Function function, DataOutputStream out) throws IOException {
@@ -173,8 +186,8 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     int inputs = count(in, LEAST_OPERAND);
     int outputs = count(in, LEAST_OPERAND);
     CachedArguments arguments = CachedArguments.read(inputs, outputs, in::getInt);
-    Range[] from = ranges(in, inputs);
-    Range[] to = ranges(in, outputs);
+    Argument[] from = arguments(in, inputs);
+    Argument[] to = arguments(in, outputs);
     final long memory = in.getLong();
     List<Copied> copied = new ArrayList<>();
     for (int left = count(in, 3 * Long.BYTES); left > 0; left--) {
@@ -238,13 +251,17 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     return new Extent(in.getLong(), in.getLong());
   }
 
-  private static Range[] ranges(ByteBuffer in, int count) {
-    Range[] ranges = new Range[count];
+  private static Argument[] arguments(ByteBuffer in, int count) {
+    Argument[] arguments = new Argument[count];
     for (int i = 0; i < count; i++) {
       long offset = in.getLong();
-      long bytes = in.getLong();
-      ranges[i] = offset == UNUSED ? null : new Range(offset, bytes);
+      if (offset != UNUSED) {
+        Range range = new Range(offset, in.getLong());
+        int[] numbers = new int[count(in, Integer.BYTES)];
+        Arrays.setAll(numbers, _ -> in.getInt());
+        arguments[i] = new Argument(range, numbers);
+      }
     }
-    return ranges;
+    return arguments;
   }
 }

@@ -2,10 +2,10 @@
 package io.thalamus.x86;
 
 import io.thalamus.x86.compile.Program;
+import io.thalamus.x86.compile.Program.Argument;
 import io.thalamus.x86.compile.Program.Check;
 import io.thalamus.x86.compile.Program.Copied;
 import io.thalamus.x86.compile.Program.Group;
-import io.thalamus.x86.compile.Program.Range;
 import io.thalamus.x86.kernel.CheckedIndexes;
 import io.thalamus.x86.kernel.Extent;
 import io.thalamus.x86.kernel.Function;
@@ -54,10 +54,9 @@ final class ProgramBounds {
       first = end;
     }
     within(first == count, "the last operation");
-    for (Range[] ranges : new Range[][] {program.inputs(), program.outputs()}) {
-      for (Range range : ranges) {
-        within(
-            range == null || fits(range.offset(), range.bytes(), program.memory()), "an argument");
+    for (Argument[] some : new Argument[][] {program.inputs(), program.outputs()}) {
+      for (Argument argument : some) {
+        within(argument == null || fits(argument), "an argument");
       }
     }
     for (Check check : program.checks()) {
@@ -88,6 +87,32 @@ final class ProgramBounds {
                 calls[at + 3],
                 function.isConstant() ? constants : program.memory()),
         "call " + index);
+  }
+
+  /** Returns whether an argument is within memory, and calls that lead there within it. */
+  private boolean fits(Argument argument) {
+    long offset = argument.range().offset();
+    long bytes = argument.range().bytes();
+    for (int number : argument.numbers()) {
+      int call = number / Program.CALL;
+      if (number < 0 || call >= program.functions().size()) {
+        return false;
+      }
+      Function function = program.functions().get(call);
+      Extent extent =
+          switch (number % Program.CALL) {
+            case 1 -> function.read();
+            case 2 -> function.written();
+            case 3 -> function.isConstant() ? null : function.other();
+            default -> null;
+          };
+      long room = bytes + (number % Program.CALL == 2 ? 0 : Program.SLACK);
+      long blocks = program.calls()[call * Program.CALL + 4];
+      if (extent == null || !fits(extent, blocks, program.calls()[number] - offset, room)) {
+        return false;
+      }
+    }
+    return fits(offset, bytes, program.memory());
   }
 
   private static boolean fits(Extent extent, long blocks, long from, long room) {

@@ -3,6 +3,7 @@ package io.thalamus.x86;
 
 import io.thalamus.cache.CacheEngine;
 import io.thalamus.cache.NoCacheEngine;
+import io.thalamus.driver.BufferMemory;
 import io.thalamus.driver.BurstSource;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.driver.StaticGraph;
@@ -23,6 +24,7 @@ import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.DeviceType;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.PerformanceInfo;
@@ -56,6 +58,7 @@ import io.thalamus.x86.compile.StoredSoftmax;
 import io.thalamus.x86.compile.StoredTables;
 import io.thalamus.x86.compile.Truth;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.Set;
@@ -85,6 +88,7 @@ public final class X86Device extends TableDevice implements AutoCloseable {
     OperandCode.TENSOR_FLOAT16,
     OperandCode.TENSOR_INT32,
     WideTypes.TENSOR_INT64,
+    WideTypes.TENSOR_FLOAT64,
     OperandCode.TENSOR_BOOL8,
     OperandCode.TENSOR_QUANT8_ASYMM,
     OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
@@ -143,13 +147,30 @@ public final class X86Device extends TableDevice implements AutoCloseable {
       CacheEngine engine,
       BurstSource bursts,
       OperationTable<Lowering> table) {
-    super(facts(version), table, OperationCatalog.standard(), bursts);
+    super(facts(version), table, OperationCatalog.standard(), bursts, X86Device::buffer);
     this.machine = machine;
     this.table = table;
     cache = new DeviceCache(info(), engine, MAX_FILE_BYTES);
     workers =
         new Workers(
             threads > 0 ? threads : Runtime.getRuntime().availableProcessors(), "thalamus-x86");
+  }
+
+  /** Returns a buffer that functions read and write, with what they may read behind it. */
+  private static BufferMemory buffer(Operand operand, long bytes) throws DeviceException {
+    BufferMemory whole = BufferMemory.ofHost(bytes + Program.SLACK);
+    MemorySegment part = whole.bytes().asSlice(0, bytes);
+    return new BufferMemory() {
+      @Override
+      public MemorySegment bytes() {
+        return part;
+      }
+
+      @Override
+      public void close() {
+        whole.close();
+      }
+    };
   }
 
   private static DeviceInfo facts(String version) {

@@ -5,6 +5,7 @@ import io.thalamus.driver.tiles.Job;
 import io.thalamus.driver.tiles.Tiles;
 import io.thalamus.x86.code.SystemCalls;
 import io.thalamus.x86.compile.Program;
+import io.thalamus.x86.compile.Program.Argument;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -16,6 +17,13 @@ final class X86Frame implements Tiles {
   private final long constants;
   private final MemorySegment[] entries;
   private final long[] calls;
+
+  /** As the program has them. */
+  private final long[] own;
+
+  private final Argument[] lent;
+  private int lentCount;
+
   private final Job job = new Job();
 
   /** The call that is tile 0 of what is open. */
@@ -32,7 +40,46 @@ final class X86Frame implements Tiles {
     this.memory = memory;
     this.constants = constants;
     this.entries = entries;
-    calls = program.calls();
+    own = program.calls();
+    calls = own.clone();
+    lent = new Argument[program.inputs().length + program.outputs().length];
+  }
+
+  /**
+   * Has a buffer stand in for the place of an argument, until {@link #takeBack}.
+   *
+   * @param bytes of the buffer, with {@link Program#SLACK} behind
+   * @return false if the argument cannot stand anywhere else
+   */
+  boolean lend(Argument argument, MemorySegment bytes) {
+    if (argument.numbers().length == 0) {
+      return false;
+    }
+    long distance = bytes.address() - memory.address() - argument.range().offset();
+    for (int number : argument.numbers()) {
+      calls[number] = own[number] + distance;
+    }
+    lent[lentCount++] = argument;
+    return true;
+  }
+
+  /** Returns whether a buffer stands in for the place of an argument. */
+  boolean isLent(Argument argument) {
+    for (int i = 0; i < lentCount; i++) {
+      if (lent[i] == argument) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Stands on its own memory again. */
+  void takeBack() {
+    while (lentCount > 0) {
+      for (int number : lent[--lentCount].numbers()) {
+        calls[number] = own[number];
+      }
+    }
   }
 
   MemorySegment memory() {

@@ -22,6 +22,7 @@ import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.code.ExecutableMemory;
 import io.thalamus.x86.code.SystemCalls;
 import io.thalamus.x86.compile.Program;
+import io.thalamus.x86.compile.Program.Argument;
 import io.thalamus.x86.compile.Program.Check;
 import io.thalamus.x86.compile.Program.Copied;
 import io.thalamus.x86.compile.Program.Group;
@@ -101,9 +102,18 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
   @Override
   protected ExecutionResult run(
       X86Frame frame, RequestArguments arguments, ExecutionConfig config, long startNanos) {
+    try {
+      return runLent(frame, arguments, config, startNanos);
+    } finally {
+      frame.takeBack();
+    }
+  }
+
+  private ExecutionResult runLent(
+      X86Frame frame, RequestArguments arguments, ExecutionConfig config, long startNanos) {
     long bytesIn = 0;
     for (int i = 0; i < program.inputs().length; i++) {
-      Range input = program.inputs()[i];
+      Argument input = program.inputs()[i];
       MemorySegment from = arguments.inputs()[i];
       if (input == null) {
         continue;
@@ -111,8 +121,16 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
       if (from == MemorySegment.NULL) {
         return new Failed(ErrorStatus.GENERAL_FAILURE, "input " + i + " must not be left out");
       }
-      BulkCopy.copy(from, 0, frame.memory(), input.offset(), input.bytes());
-      bytesIn += from.byteSize();
+      if (!(arguments.isInputInBuffer(i) && frame.lend(input, from))) {
+        Range range = input.range();
+        BulkCopy.copy(from, 0, frame.memory(), range.offset(), range.bytes());
+        bytesIn += from.byteSize();
+      }
+    }
+    for (int i = 0; i < program.outputs().length; i++) {
+      if (arguments.isOutputInBuffer(i)) {
+        frame.lend(program.outputs()[i], arguments.outputs()[i]);
+      }
     }
     Failed failure = call(frame, config);
     if (failure == null) {
@@ -124,8 +142,8 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
     long bytesOut = 0;
     for (int i = 0; i < program.outputs().length; i++) {
       MemorySegment to = arguments.outputs()[i];
-      if (to != null) {
-        Range output = program.outputs()[i];
+      if (to != null && !(arguments.isOutputInBuffer(i) && frame.isLent(program.outputs()[i]))) {
+        Range output = program.outputs()[i].range();
         BulkCopy.copy(frame.memory(), output.offset(), to, 0, output.bytes());
         bytesOut += output.bytes();
       }

@@ -49,8 +49,8 @@ final class GuardedProgram {
             MemorySegment.ofArray(inputs[i]),
             0,
             frame,
-            program.inputs()[i].offset(),
-            program.inputs()[i].bytes());
+            program.inputs()[i].range().offset(),
+            program.inputs()[i].range().bytes());
       }
     }
     try (ExecutableMemory code = ExecutableMemory.of(program.code()).orElseThrow()) {
@@ -58,9 +58,13 @@ final class GuardedProgram {
         call(program, i, code, frame, constants, random);
       }
     }
-    byte[] output = new byte[(int) program.outputs()[0].bytes()];
+    byte[] output = new byte[(int) program.outputs()[0].range().bytes()];
     MemorySegment.copy(
-        frame, program.outputs()[0].offset(), MemorySegment.ofArray(output), 0, output.length);
+        frame,
+        program.outputs()[0].range().offset(),
+        MemorySegment.ofArray(output),
+        0,
+        output.length);
     return output;
   }
 

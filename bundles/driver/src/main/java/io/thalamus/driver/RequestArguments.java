@@ -32,13 +32,15 @@ public final class RequestArguments {
   private final Shape[] inputShapes;
   private final MemorySegment[] outputs;
   private final Shape[] outputShapes;
+  private final RequestBuffers buffers;
   private List<OutputShape> results;
   private boolean isSufficient = true;
 
   /** The last completion without a timing, which the next one mostly equals. */
   private Completed completed;
 
-  private RequestArguments(int inputCount, int outputCount) {
+  private RequestArguments(int inputCount, int outputCount, RequestBuffers buffers) {
+    this.buffers = buffers;
     inputs = new MemorySegment[inputCount];
     inputShapes = new Shape[inputCount];
     outputs = new MemorySegment[outputCount];
@@ -63,6 +65,16 @@ public final class RequestArguments {
   /** Returns the dimensions of each output that model and request together state. */
   public Shape[] outputShapes() {
     return outputShapes;
+  }
+
+  /** Returns whether an input stands in a buffer that the device allocated. */
+  public boolean isInputInBuffer(int index) {
+    return buffers.input(index) != null;
+  }
+
+  /** Returns whether an output stands in a buffer that the device allocated. */
+  public boolean isOutputInBuffer(int index) {
+    return buffers.output(index) != null;
   }
 
   /** Returns the results of a run, as far as they are known before it; null where they are not. */
@@ -129,7 +141,7 @@ public final class RequestArguments {
     boolean hasPointers = info.pointerArguments();
     int inputs = request.inputs().size();
     int outputs = request.outputs().size();
-    RequestArguments arguments = new RequestArguments(inputs, outputs);
+    RequestArguments arguments = new RequestArguments(inputs, outputs, buffers);
     for (int i = 0; i < inputs; i++) {
       if (buffers.input(i) != null) {
         Location location = (Location) request.inputs().get(i);

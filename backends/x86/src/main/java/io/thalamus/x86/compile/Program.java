@@ -31,9 +31,12 @@ public record Program(
     long memory,
     List<Copied> copied,
     List<Check> checks,
-    Range[] inputs,
-    Range[] outputs,
+    Argument[] inputs,
+    Argument[] outputs,
     List<Shape> shapes) {
+  /** Bytes behind each tensor that may be read: what is there means nothing. */
+  public static final int SLACK = 64;
+
   /** Numbers of a call. */
   public static final int CALL = 5;
 
@@ -65,6 +68,14 @@ public record Program(
 
   /** Bytes of the memory of a run. */
   public record Range(long offset, long bytes) {}
+
+  /**
+   * An argument in the memory of a run.
+   *
+   * @param numbers which ones of the calls lead there, all of them; none where it cannot stand
+   *     anywhere else
+   */
+  public record Argument(Range range, int[] numbers) {}
 
   /**
    * Numbers that must be within bounds.

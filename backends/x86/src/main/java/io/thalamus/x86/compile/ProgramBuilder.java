@@ -5,6 +5,7 @@ import io.thalamus.driver.LifetimePlan;
 import io.thalamus.driver.LifetimePlan.Value;
 import io.thalamus.model.Shape;
 import io.thalamus.x86.asm.Level;
+import io.thalamus.x86.compile.Program.Argument;
 import io.thalamus.x86.compile.Program.Check;
 import io.thalamus.x86.compile.Program.Copied;
 import io.thalamus.x86.compile.Program.Group;
@@ -14,12 +15,15 @@ import io.thalamus.x86.kernel.Extent;
 import io.thalamus.x86.kernel.Function;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * Collects functions, constants and calls. A call whose function would access a byte outside of its
@@ -32,11 +36,11 @@ import java.util.function.Supplier;
 final class ProgramBuilder {
   private static final int ALIGNMENT = 64;
 
-  /** Bytes behind each place that belong to it, and may be read: what is there means nothing. */
-  private static final int SLACK = 64;
-
   /** Bytes that calls access below which a second thread does not pay: some microseconds. */
   private static final long LEAST_SHARED = 1 << 17;
+
+  /** Products of bytes that take as long as an access to one. */
+  private static final int PRODUCTS_OF_BYTE = 8;
 
   private final Emitter emitter;
   private final Constants constants = new Constants();
@@ -203,7 +207,7 @@ final class ProgramBuilder {
 
   private void call(Call call) {
     Function function = call.function();
-    check(function.read(), call.blocks(), call.from(), call.read().bytes() + SLACK);
+    check(function.read(), call.blocks(), call.from(), call.read().bytes() + Program.SLACK);
     check(function.written(), call.blocks(), call.to(), call.written().bytes());
     check(
         function.other(),
@@ -217,6 +221,11 @@ final class ProgramBuilder {
       call.other().use(step);
     }
     calls.add(call);
+  }
+
+  /** Says how many products of bytes the last call computes. */
+  void multiplied(long products) {
+    bytesOfGroup += products / PRODUCTS_OF_BYTE;
   }
 
   /** Begins a group where a call must wait for others. */
@@ -261,7 +270,7 @@ final class ProgramBuilder {
                 .map(
                     place ->
                         new Value(
-                            (place.bytes() + SLACK + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT,
+                            (place.bytes() + Program.SLACK + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT,
                             place.first(),
                             place.last()))
                 .toList());
@@ -289,17 +298,43 @@ final class ProgramBuilder {
         checked.stream()
             .map(one -> new Check(one.status().offset() + one.at(), one.limit()))
             .toList(),
-        ranges(inputs),
-        ranges(outputs),
+        arguments(inputs, inputs, outputs),
+        arguments(outputs, inputs, outputs),
         shapes);
   }
 
-  private static Range[] ranges(Place[] places) {
-    Range[] ranges = new Range[places.length];
-    for (int i = 0; i < ranges.length; i++) {
-      ranges[i] = places[i].offset() < 0 ? null : range(places[i]);
+  private Argument[] arguments(Place[] places, Place[] inputs, Place[] outputs) {
+    Argument[] arguments = new Argument[places.length];
+    for (int i = 0; i < arguments.length; i++) {
+      Place place = places[i];
+      boolean isSole =
+          Stream.concat(Arrays.stream(inputs), Arrays.stream(outputs))
+                      .filter(other -> other == place)
+                      .count()
+                  == 1
+              && copied.stream().noneMatch(constant -> constant.to() == place);
+      arguments[i] =
+          place.offset() < 0
+              ? null
+              : new Argument(range(place), isSole ? numbers(place) : new int[0]);
     }
-    return ranges;
+    return arguments;
+  }
+
+  /** Returns which numbers of the calls lead to a place. */
+  private int[] numbers(Place place) {
+    IntStream.Builder numbers = IntStream.builder();
+    for (int i = 0; i < calls.size(); i++) {
+      Call call = calls.get(i);
+      Place other = call.function().isConstant() ? null : call.other();
+      Place[] places = {call.read(), call.written(), other};
+      for (int k = 0; k < places.length; k++) {
+        if (places[k] == place) {
+          numbers.add(i * Program.CALL + 1 + k);
+        }
+      }
+    }
+    return numbers.build().toArray();
   }
 
   private static Range range(Place place) {
