@@ -70,6 +70,7 @@ class FindingTest {
                       TENSOR_FLOAT32,
                       TENSOR_FLOAT32,
                       TENSOR_FLOAT16,
+                      TENSOR_INT32,
                       TENSOR_QUANT8_ASYMM,
                       TENSOR_QUANT8_ASYMM_SIGNED));
           int[] shape = shape(random);
@@ -82,6 +83,43 @@ class FindingTest {
               random.nextBoolean() ? OperationCode.ARGMAX : OperationCode.ARGMIN,
               List.of(graph.input(type, quantization(type), shape), graph.int32(axis)),
               graph.output(TENSOR_INT32, NONE, result));
+          return new byte[][] {data(type, random, shape)};
+        });
+  }
+
+  /** Without NaN, which the reference leaves wherever it meets it. */
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void theLargestAndTheirPlacesEqualTheReference(Level level) throws Exception {
+    compare(
+        level,
+        0,
+        (graph, random) -> {
+          OperandCode type =
+              one(
+                  random,
+                  List.of(
+                      TENSOR_FLOAT32,
+                      TENSOR_FLOAT16,
+                      TENSOR_INT32,
+                      TENSOR_QUANT8_ASYMM,
+                      TENSOR_QUANT8_ASYMM_SIGNED));
+          int[] shape = shape(random);
+          int[] top = shape.clone();
+          top[3] = 1 + random.nextInt(shape[3]);
+          boolean arePlacesFirst = random.nextBoolean();
+          int first =
+              arePlacesFirst
+                  ? graph.output(TENSOR_INT32, NONE, top)
+                  : graph.output(type, quantization(type), top);
+          int second =
+              arePlacesFirst
+                  ? graph.output(type, quantization(type), top)
+                  : graph.output(TENSOR_INT32, NONE, top);
+          graph.operation(
+              OperationCode.TOPK_V2,
+              List.of(graph.input(type, quantization(type), shape), graph.int32(top[3])),
+              arePlacesFirst ? List.of(second, first) : List.of(first, second));
           return new byte[][] {data(type, random, shape)};
         });
   }

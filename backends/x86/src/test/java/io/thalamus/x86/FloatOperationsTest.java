@@ -132,6 +132,7 @@ class FloatOperationsTest {
                       OperationCode.ADD,
                       OperationCode.MUL,
                       OperationCode.SUB,
+                      OperationCode.DIV,
                       OperationCode.MAXIMUM,
                       OperationCode.MINIMUM,
                       OperationCode.EQUAL,
@@ -144,7 +145,8 @@ class FloatOperationsTest {
                       OperationCode.LOGICAL_OR));
           int[][] shapes = broadcast(random);
           boolean isArithmetic =
-              List.of(OperationCode.ADD, OperationCode.SUB, OperationCode.MUL).contains(code);
+              List.of(OperationCode.ADD, OperationCode.SUB, OperationCode.MUL, OperationCode.DIV)
+                  .contains(code);
           boolean isExtreme = List.of(OperationCode.MAXIMUM, OperationCode.MINIMUM).contains(code);
           boolean isLogic =
               List.of(OperationCode.LOGICAL_AND, OperationCode.LOGICAL_OR).contains(code);
@@ -183,6 +185,86 @@ class FloatOperationsTest {
                 };
           }
           return inputs;
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void functionsOfOneIntegerEqualTheReference(Level level) throws Exception {
+    compare(
+        level,
+        0,
+        (graph, random) -> {
+          int[] shape = shape(random);
+          OperationType code =
+              one(
+                  random,
+                  List.of(OperationCode.ABS, OperationCode.NEG, ThalamusExtension.FLOOR_DIV));
+          int x = graph.input(TENSOR_INT32, NONE, shape);
+          int divisor = one(random, List.of(-1, 2, 3, -7, 10, Integer.MIN_VALUE));
+          graph.operation(
+              code,
+              code == ThalamusExtension.FLOOR_DIV
+                  ? List.of(x, graph.constant(TENSOR_INT32, NONE, TestGraph.bytes(divisor), 1))
+                  : List.of(x),
+              graph.output(TENSOR_INT32, NONE, shape));
+          return new byte[][] {ints(random, shape)};
+        });
+  }
+
+  /** Functions go into what computes their argument, unless somebody else reads that. */
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void fusedFunctionsAreNearTheReference(Level level) throws Exception {
+    compare(
+        level,
+        2e-5,
+        (graph, random) -> {
+          int[] shape = shape(random);
+          int channels = 1 + random.nextInt(40);
+          int x = graph.input(TENSOR_FLOAT32, NONE, shape);
+          int filter =
+              graph.constant(
+                  TENSOR_FLOAT32,
+                  NONE,
+                  floats(random, 0.3, channels, 1, 1, shape[3]),
+                  channels,
+                  1,
+                  1,
+                  shape[3]);
+          int bias = graph.constant(TENSOR_FLOAT32, NONE, floats(random, 1, channels), channels);
+          int[] wide = {shape[0], shape[1], shape[2], channels};
+          int sums = graph.temporary(TENSOR_FLOAT32, NONE, wide);
+          int one = graph.int32(1);
+          graph.operation(
+              OperationCode.CONV_2D,
+              List.of(x, filter, bias, one, one, one, graph.int32(random.nextInt(2))),
+              sums);
+          boolean isProduct = random.nextBoolean();
+          boolean isReadAgain = random.nextInt(3) == 0;
+          int output = graph.output(TENSOR_FLOAT32, NONE, wide);
+          int result = isReadAgain ? graph.temporary(TENSOR_FLOAT32, NONE, wide) : output;
+          int function = isProduct ? graph.temporary(TENSOR_FLOAT32, NONE, wide) : result;
+          OperationCode code =
+              isProduct
+                  ? OperationCode.LOGISTIC
+                  : one(
+                      random,
+                      List.of(
+                          OperationCode.LOGISTIC, OperationCode.TANH, OperationCode.HARD_SWISH));
+          graph.operation(code, List.of(sums), function);
+          if (isProduct) {
+            graph.operation(
+                OperationCode.MUL,
+                random.nextBoolean()
+                    ? List.of(sums, function, graph.int32(0))
+                    : List.of(function, sums, graph.int32(0)),
+                result);
+          }
+          if (isReadAgain) {
+            graph.operation(OperationCode.ADD, List.of(sums, result, graph.int32(0)), output);
+          }
+          return new byte[][] {floats(random, 3, shape)};
         });
   }
 

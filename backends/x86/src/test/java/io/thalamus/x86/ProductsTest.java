@@ -2,9 +2,11 @@
 package io.thalamus.x86;
 
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.Quantization.NONE;
 import static io.thalamus.x86.RandomGraphs.compare;
 import static io.thalamus.x86.RandomGraphs.floats;
+import static io.thalamus.x86.RandomGraphs.ints;
 
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -71,6 +73,32 @@ class ProductsTest {
               List.of(x, y, graph.bool(isFirst), graph.bool(isSecond)),
               graph.output(TENSOR_FLOAT32, NONE, matrix(both, false, rows, columns)));
           return inputs.toArray(byte[][]::new);
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void productsOfIntegersEqualTheReference(Level level) throws Exception {
+    compare(
+        level,
+        0,
+        (graph, random) -> {
+          int rows = 1 + random.nextInt(5);
+          int inner = 1 + random.nextInt(9);
+          int columns = 1 + random.nextInt(40);
+          int batches = 1 + random.nextInt(3);
+          boolean isTransposed = random.nextBoolean();
+          int[] first = matrix(new int[] {batches}, isTransposed, rows, inner);
+          int[] second = {random.nextBoolean() ? 1 : batches, inner, columns};
+          graph.operation(
+              ThalamusExtension.BATCH_MATMUL,
+              List.of(
+                  graph.input(TENSOR_INT32, NONE, first),
+                  graph.input(TENSOR_INT32, NONE, second),
+                  graph.bool(isTransposed),
+                  graph.bool(false)),
+              graph.output(TENSOR_INT32, NONE, batches, rows, columns));
+          return new byte[][] {ints(random, first), ints(random, second)};
         });
   }
 

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86;
 
+import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.Quantization.NONE;
+import static io.thalamus.x86.RandomGraphs.bytes;
 import static io.thalamus.x86.RandomGraphs.compare;
 import static io.thalamus.x86.RandomGraphs.floats;
 import static io.thalamus.x86.RandomGraphs.one;
 import static io.thalamus.x86.RandomGraphs.shape;
 
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.check.TestGraph;
@@ -16,6 +19,7 @@ import io.thalamus.x86.asm.Level;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -38,27 +42,54 @@ class ReductionsTest {
                       OperationCode.REDUCE_MIN,
                       OperationCode.REDUCE_PROD));
           int[] shape = shape(random);
-          List<Integer> axes = new ArrayList<>();
-          for (int i = 0; i < 4; i++) {
-            if (random.nextBoolean()) {
-              axes.add(random.nextBoolean() ? i : i - 4);
-            }
-          }
-          if (axes.isEmpty()) {
-            axes.add(-1);
-          }
-          int[] kept = shape.clone();
-          axes.forEach(axis -> kept[Math.floorMod(axis, 4)] = 1);
-          int[] given = axes.stream().mapToInt(Integer::intValue).toArray();
-          graph.operation(
-              code,
-              List.of(
-                  graph.input(TENSOR_FLOAT32, NONE, shape),
-                  graph.constant(TENSOR_INT32, NONE, TestGraph.bytes(given), given.length),
-                  code == OperationCode.MEAN ? graph.int32(1) : graph.bool(true)),
-              graph.output(TENSOR_FLOAT32, NONE, kept));
+          reduce(code, TENSOR_FLOAT32, shape, graph, random);
           return new byte[][] {floats(random, 1, shape)};
         });
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void truthsOverAnyAxesEqualTheReference(Level level) throws Exception {
+    compare(
+        level,
+        0,
+        (graph, random) -> {
+          OperationCode code =
+              one(random, List.of(OperationCode.REDUCE_ANY, OperationCode.REDUCE_ALL));
+          int[] shape = shape(random);
+          reduce(code, TENSOR_BOOL8, shape, graph, random);
+          byte[] truths = bytes(random, 256, shape);
+          boolean isMostlyTrue = random.nextBoolean();
+          for (int i = 0; i < truths.length; i++) {
+            if (random.nextInt(20) > 0) {
+              truths[i] = (byte) (isMostlyTrue ? 1 : 0);
+            }
+          }
+          return new byte[][] {truths};
+        });
+  }
+
+  private static void reduce(
+      OperationCode code, OperandCode type, int[] shape, TestGraph graph, Random random) {
+    List<Integer> axes = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      if (random.nextBoolean()) {
+        axes.add(random.nextBoolean() ? i : i - 4);
+      }
+    }
+    if (axes.isEmpty()) {
+      axes.add(-1);
+    }
+    int[] kept = shape.clone();
+    axes.forEach(axis -> kept[Math.floorMod(axis, 4)] = 1);
+    int[] given = axes.stream().mapToInt(Integer::intValue).toArray();
+    graph.operation(
+        code,
+        List.of(
+            graph.input(type, NONE, shape),
+            graph.constant(TENSOR_INT32, NONE, TestGraph.bytes(given), given.length),
+            code == OperationCode.MEAN ? graph.int32(1) : graph.bool(true)),
+        graph.output(type, NONE, kept));
   }
 
   @ParameterizedTest

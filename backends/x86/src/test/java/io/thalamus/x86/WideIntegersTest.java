@@ -83,19 +83,23 @@ class WideIntegersTest {
     "TENSOR_INT32, TENSOR_FLOAT32",
     "TENSOR_FLOAT32, TENSOR_INT32",
     "TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM",
-    "TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM_SIGNED"
+    "TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM_SIGNED",
+    "TENSOR_FLOAT32, TENSOR_FLOAT64",
+    "TENSOR_FLOAT64, TENSOR_FLOAT32"
   })
   void otherNumbersAreThoseOfTheReference(String from, String to) throws Exception {
     long seed = Long.getLong("thalamus.seed", 1);
     Random random = new Random(seed);
     try (X86Device device = new X86Device("1.0.0", 1);
         CpuDevice cpu = new CpuDevice("1.0.0")) {
-      for (int count : new int[] {1, 7, 8, 300}) {
+      for (int count : new int[] {1, 2, 7, 8, 300}) {
         ByteBuffer numbers = buffer(count * type(from).elementSize());
         for (int i = 0; i < count; i++) {
           switch (from) {
             case "TENSOR_BOOL8" -> numbers.put((byte) random.nextInt(2));
             case "TENSOR_FLOAT32" -> numbers.putFloat(FLOATS[random.nextInt(FLOATS.length)]);
+            case "TENSOR_FLOAT64" ->
+                numbers.putDouble(FLOATS[random.nextInt(FLOATS.length)] * 1.000000071);
             case "TENSOR_INT32" -> numbers.putInt(random.nextInt());
             default -> numbers.put((byte) random.nextInt());
           }
@@ -149,9 +153,11 @@ class WideIntegersTest {
   void theirCostIsBelowTheReferences() {
     try (X86Device device = new X86Device("1.0.0");
         CpuDevice cpu = new CpuDevice("1.0.0")) {
-      float own = device.info().capabilities().of(WideTypes.TENSOR_INT64, false).execTime();
-      float reference = cpu.info().capabilities().of(WideTypes.TENSOR_INT64, false).execTime();
-      assertTrue(own < reference && reference < Float.MAX_VALUE, own + ", " + reference);
+      for (OperandType type : WideTypes.all()) {
+        float own = device.info().capabilities().of(type, false).execTime();
+        float reference = cpu.info().capabilities().of(type, false).execTime();
+        assertTrue(own < reference && reference < Float.MAX_VALUE, own + ", " + reference);
+      }
     }
   }
 

@@ -47,6 +47,11 @@ public final class Assembler {
       Encoding.of(3, 1, 0x00).wide().with(Encoding.Kind.VEX).with(Length.YMM);
   private static final Encoding VEXTRACTI128 =
       Encoding.of(3, 1, 0x39).with(Encoding.Kind.VEX).with(Length.YMM);
+  private static final Encoding VINSERTI128 =
+      Encoding.of(3, 1, 0x38).with(Encoding.Kind.VEX).with(Length.YMM);
+  private static final Encoding VROUNDPD = Encoding.of(3, 1, 0x09).with(Encoding.Kind.VEX);
+  private static final Encoding VCVTPD2PS = Encoding.of(1, 1, 0x5A).with(Encoding.Kind.VEX);
+  private static final Encoding VCVTTPD2DQ = Encoding.of(1, 1, 0xE6).with(Encoding.Kind.VEX);
   private static final Encoding VPINSRB = Encoding.of(3, 1, 0x20).with(Encoding.Kind.VEX);
   private static final Encoding VPEXTRB = Encoding.of(3, 1, 0x14).with(Encoding.Kind.VEX);
   private static final Encoding VPEXTRW = Encoding.of(3, 1, 0x15).with(Encoding.Kind.VEX);
@@ -398,6 +403,23 @@ public final class Assembler {
     encoder.byte8(rounding.number());
   }
 
+  /** Rounds each float of 64 bits to a whole number: AVX. */
+  public void vroundpd(Vector to, Vector from, Rounding rounding) {
+    sameLength(to, from);
+    encoder.vector(VROUNDPD, to.length(), to.number(), 0, from.number());
+    encoder.byte8(rounding.number());
+  }
+
+  /** Makes floats of 64 bits integers of 32, in a vector of half the length, towards zero: AVX. */
+  public void vcvttpd2dq(Vector to, Vector from) {
+    encoder.vector(VCVTTPD2DQ, from.length(), to.number(), 0, from.number());
+  }
+
+  /** Makes floats of 64 bits ones of 32, in a vector of half the length: AVX. */
+  public void vcvtpd2ps(Vector to, Vector from) {
+    encoder.vector(VCVTPD2PS, from.length(), to.number(), 0, from.number());
+  }
+
   /** Makes floats ones of 16 bits, in a vector of half the length: F16C. */
   public void vcvtps2ph(Vector to, Vector from, Rounding rounding) {
     encoder.vector(VCVTPS2PH, from.length(), from.number(), 0, to.number());
@@ -452,6 +474,13 @@ public final class Assembler {
   /** Takes the lower (0) or the upper (1) half of 32 bytes. */
   public void vextracti128(Vector to, Vector from, int half) {
     encoder.vector(VEXTRACTI128, from.length(), from.number(), 0, to.number());
+    encoder.byte8(half);
+  }
+
+  /** Replaces the lower (0) or the upper (1) half of 32 bytes. */
+  public void vinserti128(Vector to, Vector first, Vector second, int half) {
+    sameLength(to, first);
+    encoder.vector(VINSERTI128, to.length(), to.number(), first.number(), second.number());
     encoder.byte8(half);
   }
 

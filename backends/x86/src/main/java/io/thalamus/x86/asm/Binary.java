@@ -9,6 +9,7 @@ public enum Binary {
   VSUBPS(Encoding.of(1, 0, 0x5C)),
   VMULPS(Encoding.of(1, 0, 0x59)),
   VDIVPS(Encoding.of(1, 0, 0x5E)),
+  VDIVPD(Encoding.of(1, 1, 0x5E).wide()),
   /** The second where either is NaN, or both are zeros. */
   VMAXPS(Encoding.of(1, 0, 0x5F)),
   /** The second where either is NaN, or both are zeros. */

@@ -16,6 +16,9 @@ public enum Unary {
   VCVTPS2DQ(Encoding.of(1, 1, 0x5B)),
   /** Rounds towards zero. */
   VCVTTPS2DQ(Encoding.of(1, 2, 0x5B)),
+  VCVTPS2PD(Encoding.of(1, 0, 0x5A).with(Tuple.HALF)),
+  /** Integers of 32 bits made floats of 64. */
+  VCVTDQ2PD(Encoding.of(1, 2, 0xE6).with(Tuple.HALF)),
   /** Copies each odd element of 32 bits over the even one before it. */
   VMOVSHDUP(Encoding.of(1, 2, 0x16)),
   VPABSD(Encoding.of(2, 1, 0x1E)),

@@ -14,6 +14,7 @@ import io.thalamus.x86.kernel.Cast;
 import io.thalamus.x86.kernel.Cast.Type;
 import io.thalamus.x86.kernel.CheckedIndexes;
 import io.thalamus.x86.kernel.Strided;
+import io.thalamus.x86.kernel.WideFloats;
 import io.thalamus.x86.kernel.WideIntegers;
 import java.util.HashMap;
 import java.util.Map;
@@ -52,6 +53,7 @@ public final class Casting {
         Casting::isOfExtensionPossible,
         Casting::castOfExtension,
         WideTypes.TENSOR_INT64,
+        WideTypes.TENSOR_FLOAT64,
         OperandCode.TENSOR_FLOAT32,
         OperandCode.TENSOR_INT32,
         OperandCode.TENSOR_BOOL8,
@@ -69,6 +71,9 @@ public final class Casting {
     if (from.equals(WideTypes.TENSOR_INT64)) {
       return to == OperandCode.TENSOR_INT32 && operation.input(0).shape().elementCount() <= LONGEST;
     }
+    if (from.equals(WideTypes.TENSOR_FLOAT64) || to.equals(WideTypes.TENSOR_FLOAT64)) {
+      return from == OperandCode.TENSOR_FLOAT32 || to == OperandCode.TENSOR_FLOAT32;
+    }
     boolean isInteger = type(from).filter(type -> !type.isFloat()).isPresent();
     if (to.equals(WideTypes.TENSOR_INT64)) {
       return isInteger;
@@ -83,7 +88,10 @@ public final class Casting {
     OperandType to = operation.view().output().type();
     Place source = operands.input(0);
     Place target = operands.output();
-    if (from.equals(WideTypes.TENSOR_INT64)) {
+    boolean isNarrowed = from.equals(WideTypes.TENSOR_FLOAT64);
+    if (isNarrowed || to.equals(WideTypes.TENSOR_FLOAT64)) {
+      floats(isNarrowed, source, target, program);
+    } else if (from.equals(WideTypes.TENSOR_INT64)) {
       narrow(source, target, program);
     } else if (to.equals(WideTypes.TENSOR_INT64)) {
       boolean isFirst = from == OperandCode.TENSOR_INT32;
@@ -91,6 +99,18 @@ public final class Casting {
     } else {
       long count = operation.inputShape(0).elementCount();
       cast(type(from).orElseThrow(), source, type(to).orElseThrow(), target, count, program);
+    }
+  }
+
+  /** Makes floats of 64 bits ones of 32, or the reverse. */
+  private static void floats(
+      boolean isNarrowed, Place source, Place target, ProgramBuilder program) {
+    int read = isNarrowed ? Double.BYTES : Float.BYTES;
+    int written = isNarrowed ? Float.BYTES : Double.BYTES;
+    long count = source.bytes() / read;
+    for (long at = 0; at < count; at += LONGEST) {
+      WideFloats part = new WideFloats(isNarrowed, (int) Math.min(LONGEST, count - at));
+      program.call(part.emit(program.emitter()), source, at * read, target, at * written, 1);
     }
   }
 

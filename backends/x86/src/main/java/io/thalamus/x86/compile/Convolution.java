@@ -16,6 +16,7 @@ import io.thalamus.operations.extension.MatrixMultiply.Products;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.compile.Weights.Source;
 import io.thalamus.x86.kernel.Function;
+import io.thalamus.x86.kernel.Mapped.Kind;
 import io.thalamus.x86.kernel.PaddedRows;
 import io.thalamus.x86.kernel.Strided;
 import io.thalamus.x86.kernel.Taps;
@@ -71,6 +72,7 @@ public final class Convolution {
    * @param sourceHeight rows of a batch, padding included
    * @param channels of the source
    * @param weights by output channel, tap and channel; by tap and channel if depthwise
+   * @param function that results become before they are stored
    */
   private record Layer(
       boolean isDepthwise,
@@ -84,11 +86,22 @@ public final class Convolution {
       Window height,
       Window width,
       Weights weights,
-      FusedActivation activation) {
+      FusedActivation activation,
+      Optional<Kind> function) {
     /** Rows of a matrix that is multiplied by another one. */
+    static Layer ofRows(int rows, int inner, int columns, Weights weights) {
+      return ofRows(rows, inner, columns, weights, FusedActivation.NONE, Optional.empty());
+    }
+
     static Layer ofRows(
-        int rows, int inner, int columns, Weights weights, FusedActivation activation) {
-      return new Layer(false, 1, 1, rows, 1, rows, inner, columns, ONE, ONE, weights, activation);
+        int rows,
+        int inner,
+        int columns,
+        Weights weights,
+        FusedActivation activation,
+        Optional<Kind> function) {
+      return new Layer(
+          false, 1, 1, rows, 1, rows, inner, columns, ONE, ONE, weights, activation, function);
     }
 
     /** Returns the weights of a channel. */
@@ -113,17 +126,17 @@ public final class Convolution {
         table,
         OperationCode.CONV_2D,
         operation -> isPossible(operation, 0),
-        Convolution::convolution);
+        new FusibleLayer(Convolution::convolution));
     Casting.addFloats(
         table,
         OperationCode.DEPTHWISE_CONV_2D,
         operation -> isPossible(operation, 1) && isRepeatable(operation),
-        Convolution::convolution);
+        new FusibleLayer(Convolution::convolution));
     Casting.addFloats(
         table,
         OperationCode.FULLY_CONNECTED,
         operation -> areWeightsKnown(operation) && operation.input(3).value().isPresent(),
-        Convolution::product);
+        new FusibleLayer(Convolution::product));
     Casting.addFloats(
         table,
         ThalamusExtension.BATCH_MATMUL,
@@ -199,11 +212,7 @@ public final class Convolution {
               run.second().columnStride());
       Layer layer =
           Layer.ofRows(
-              run.count() * products.rows(),
-              products.inner(),
-              products.columns(),
-              weights,
-              FusedActivation.NONE);
+              run.count() * products.rows(), products.inner(), products.columns(), weights);
       long to = (long) run.begin() * products.rows() * products.columns() * Float.BYTES;
       Convolution product =
           new Convolution(
@@ -265,7 +274,8 @@ public final class Convolution {
             parameters.inputSize(),
             parameters.units(),
             weights(operation, operands, 1, parameters.inputSize()),
-            parameters.activation());
+            parameters.activation(),
+            operands.function());
     emit(layer, operands.input(0), operands.output(), program);
   }
 
@@ -278,8 +288,7 @@ public final class Convolution {
       Place source,
       Place output,
       ProgramBuilder program) {
-    emit(
-        Layer.ofRows(rows, inner, columns, weights, FusedActivation.NONE), source, output, program);
+    emit(Layer.ofRows(rows, inner, columns, weights), source, output, program);
   }
 
   /**
@@ -313,7 +322,7 @@ public final class Convolution {
       Place source,
       Place output,
       ProgramBuilder program) {
-    Layer layer = Layer.ofRows(rows, inner, columns, weights, FusedActivation.NONE);
+    Layer layer = Layer.ofRows(rows, inner, columns, weights);
     return new Convolution(program, layer, new Spot(source, 0), new Spot(output, 0));
   }
 
@@ -370,7 +379,8 @@ public final class Convolution {
                     operands,
                     1,
                     (long) height.size() * width.size() * input.dimension(3)),
-            parameters.activation());
+            parameters.activation(),
+            operands.function());
     source = pad(input, height, width, source, program);
     emit(layer, source, operands.output(), program);
   }
@@ -527,7 +537,8 @@ public final class Convolution {
             : isJoined ? layer.width().size() * layer.channels() : layer.channels(),
         layer.width().stride() * cell,
         layer.resultChannels() * Float.BYTES,
-        layer.activation());
+        layer.activation(),
+        layer.function());
   }
 
   private void call(Block called, int line, int result, int blocks) {

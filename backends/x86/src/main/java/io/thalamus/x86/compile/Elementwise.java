@@ -21,6 +21,7 @@ import io.thalamus.x86.kernel.Mapped;
 import io.thalamus.x86.kernel.Mapped.Kind;
 import io.thalamus.x86.kernel.Pair;
 import io.thalamus.x86.kernel.Pairs;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.function.IntFunction;
@@ -63,6 +64,14 @@ public final class Elementwise {
     integers(table, OperationCode.MAXIMUM, Pair.INT_MAXIMUM);
     integers(table, OperationCode.MINIMUM, Pair.INT_MINIMUM);
     integers(table, ThalamusExtension.SQUARED_DIFFERENCE, Pair.INT_SQUARED_DIFFERENCE);
+    integers(table, OperationCode.DIV, Pair.INT_FLOOR_DIV);
+    table.add(
+        ThalamusExtension.FLOOR_DIV,
+        operation -> BroadcastRuns.isPossible(operation) && isNeverZero(operation.input(1)),
+        lowering(Pair.INT_FLOOR_DIV),
+        TENSOR_INT32);
+    integers(table, OperationCode.ABS, Kind.INT_ABS);
+    integers(table, OperationCode.NEG, Kind.INT_NEG);
     clamp(table, OperationCode.RELU, FusedActivation.RELU);
     clamp(table, OperationCode.RELU1, FusedActivation.RELU1);
     clamp(table, OperationCode.RELU6, FusedActivation.RELU6);
@@ -96,6 +105,12 @@ public final class Elementwise {
         }) {
       table.add(code, Elementwise::isAliasPossible, ALIAS, Moving.TYPES);
     }
+  }
+
+  /** Returns true if no run can meet a 0, which is for the reference to refuse. */
+  private static boolean isNeverZero(OperandView divisor) {
+    return divisor.value().isPresent()
+        && Arrays.stream(divisor.int32s()).noneMatch(number -> number == 0);
   }
 
   private static boolean isAliasPossible(OperationView operation) {
@@ -166,6 +181,15 @@ public final class Elementwise {
   private static void integers(
       OperationTable.Builder<Lowering> table, OperationType code, Pair pair) {
     table.add(code, BroadcastRuns::isPossible, lowering(pair), TENSOR_INT32);
+  }
+
+  private static void integers(
+      OperationTable.Builder<Lowering> table, OperationCode code, Kind kind) {
+    table.add(
+        code,
+        operation -> Sizes.isPossible(operation.input(0)),
+        (operation, operands, program) -> map(kind, operands.input(0), operands.output(), program),
+        TENSOR_INT32);
   }
 
   private static Lowering lowering(Pair pair) {

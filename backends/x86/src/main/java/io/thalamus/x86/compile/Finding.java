@@ -9,6 +9,7 @@ import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Selection.Axis;
+import io.thalamus.operations.Selection.Top;
 import io.thalamus.operations.Slice.Lookup;
 import io.thalamus.operations.extension.Selection.Slices;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -17,6 +18,8 @@ import io.thalamus.x86.kernel.CheckedIndexes;
 import io.thalamus.x86.kernel.FoundRows;
 import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.GatheredRows;
+import io.thalamus.x86.kernel.Mapped.Kind;
+import io.thalamus.x86.kernel.SortedRows;
 import io.thalamus.x86.kernel.Strided;
 import io.thalamus.x86.kernel.Transposed;
 import java.util.Arrays;
@@ -24,8 +27,8 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Places of elements, and elements by their places: ARGMAX and ARGMIN; GATHER, EMBEDDING_LOOKUP and
- * GATHER_ND.
+ * Places of elements, and elements by their places: ARGMAX, ARGMIN and TOPK_V2; GATHER,
+ * EMBEDDING_LOOKUP and GATHER_ND.
  */
 public final class Finding {
   /** Elements of a call. */
@@ -33,6 +36,9 @@ public final class Finding {
 
   /** Calls of an operation. */
   private static final long MOST_CALLS = 1 << 14;
+
+  /** Elements that a call moves at most, to sort rows: some milliseconds. */
+  private static final long MOST_MOVED = 1 << 22;
 
   /** Rows that are transposed at a time. */
   private static final int STRIP = 64;
@@ -49,9 +55,19 @@ public final class Finding {
               find(code == OperationCode.ARGMAX, operation, operands, program),
           OperandCode.TENSOR_FLOAT32,
           OperandCode.TENSOR_FLOAT16,
+          OperandCode.TENSOR_INT32,
           OperandCode.TENSOR_QUANT8_ASYMM,
           OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
     }
+    table.add(
+        OperationCode.TOPK_V2,
+        Finding::isTopPossible,
+        Finding::top,
+        OperandCode.TENSOR_FLOAT32,
+        OperandCode.TENSOR_FLOAT16,
+        OperandCode.TENSOR_INT32,
+        OperandCode.TENSOR_QUANT8_ASYMM,
+        OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
     for (OperationCode code :
         new OperationCode[] {OperationCode.GATHER, OperationCode.EMBEDDING_LOOKUP}) {
       table.add(code, Finding::isLookupPossible, Finding::lookup, Moving.TYPES);
@@ -82,14 +98,15 @@ public final class Finding {
     Axis axis = operation.parameters(Axis.class);
     OperandType type = operation.view().input(0).type();
     Place from = operands.input(0);
-    if (type != OperandCode.TENSOR_FLOAT32) {
+    boolean isInteger = type == OperandCode.TENSOR_INT32;
+    if (type.elementSize() < Float.BYTES) {
       from = Casting.widen(type, from, Type.FLOAT32, program);
     }
     if (axis.inner() > 1) {
       from = lastAxis(axis, from, program);
     }
     int rows = axis.outer() * axis.inner();
-    Function found = new FoundRows(isLargest, axis.size()).emit(program.emitter());
+    Function found = new FoundRows(isLargest, isInteger, axis.size()).emit(program.emitter());
     int most = Math.max(1, LONGEST / axis.size());
     for (int row = 0; row < rows; row += most) {
       program.call(
@@ -122,6 +139,84 @@ public final class Finding {
       }
     }
     return to;
+  }
+
+  private static boolean isTopPossible(OperationView operation) {
+    return Sizes.isPossible(operation.input(0))
+        && operation.input(1).value().isPresent()
+        && StoredConvolution.parameters(operation, Top.class)
+            .filter(top -> top.k() > 0 && (long) top.rowLength() * top.k() < MOST_MOVED)
+            .filter(top -> top.rows() < MOST_CALLS)
+            .isPresent();
+  }
+
+  /** Sorts integers that are in the order of the elements, which they become again in the end. */
+  private static void top(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Top top = operation.parameters(Top.class);
+    OperandType type = operation.view().input(0).type();
+    boolean isFloat = type == OperandCode.TENSOR_FLOAT32 || type == OperandCode.TENSOR_FLOAT16;
+    Place keys = operands.input(0);
+    if (type.elementSize() < Integer.BYTES) {
+      keys = Casting.widen(type, keys, isFloat ? Type.FLOAT32 : Type.INT32, program);
+    }
+    if (isFloat) {
+      Place floats = keys;
+      keys = program.place(floats.bytes());
+      Elementwise.map(Kind.INT_OF_ORDER, floats, keys, program);
+    }
+    SortedRows rows = new SortedRows(top.rowLength(), top.k());
+    long results = (long) top.rows() * top.k();
+    Place sorted = program.place(results * Long.BYTES + Long.BYTES);
+    int most = (int) Math.max(1, MOST_MOVED / ((long) top.rowLength() * top.k()));
+    for (int row = 0; row < top.rows(); row += most) {
+      program.call(
+          rows.emit(program.emitter()),
+          keys,
+          (long) row * top.rowLength() * Integer.BYTES,
+          sorted,
+          row * rows.bytes(),
+          Math.min(most, top.rows() - row));
+      // What is written behind a row belongs to the next one.
+      program.barrier();
+    }
+    half(sorted, 0, operands.output(1), results, program);
+    if (type == OperandCode.TENSOR_INT32) {
+      half(sorted, Integer.BYTES, operands.output(), results, program);
+      return;
+    }
+    Place values = program.place(results * Integer.BYTES);
+    half(sorted, Integer.BYTES, values, results, program);
+    if (type == OperandCode.TENSOR_FLOAT32) {
+      Elementwise.map(Kind.FLOAT_OF_ORDER, values, operands.output(), program);
+      return;
+    }
+    Place numbers = values;
+    if (isFloat) {
+      numbers = program.place(values.bytes());
+      Elementwise.map(Kind.FLOAT_OF_ORDER, values, numbers, program);
+    }
+    Casting.cast(
+        isFloat ? Type.FLOAT32 : Type.INT32,
+        numbers,
+        Casting.type(type).orElseThrow(),
+        operands.output(),
+        results,
+        program);
+  }
+
+  /** Copies the lower or the upper halves of elements of 64 bits. */
+  private static void half(Place from, int at, Place to, long count, ProgramBuilder program) {
+    for (long first = 0; first < count; first += LONGEST) {
+      int some = (int) Math.min(LONGEST, count - first);
+      program.call(
+          new Strided(Integer.BYTES, some, Long.BYTES, Integer.BYTES, 0, 0).emit(program.emitter()),
+          from,
+          first * Long.BYTES + at,
+          to,
+          first * Integer.BYTES,
+          1);
+    }
   }
 
   private static boolean isLookupPossible(OperationView operation) {

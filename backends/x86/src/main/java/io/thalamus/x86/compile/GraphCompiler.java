@@ -7,14 +7,17 @@ import io.thalamus.driver.StaticGraph;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.model.Lifetime;
-import io.thalamus.model.OperandType;
 import io.thalamus.model.Operation;
+import io.thalamus.model.OperationType;
 import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.ValidationException;
 import io.thalamus.x86.asm.Level;
+import io.thalamus.x86.kernel.Mapped.Kind;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
+import java.util.Optional;
 
 /** Compiles a graph of operations that a table has. Used once. */
 public final class GraphCompiler {
@@ -58,25 +61,18 @@ public final class GraphCompiler {
   private Program compile(
       OperationTable<Lowering> table, OperationCatalog catalog, PrepareConfig config)
       throws ValidationException, DeviceException {
+    Lowering[] lowerings = new Lowering[graph.operations().size()];
+    for (int i = 0; i < lowerings.length; i++) {
+      lowerings[i] = lowering(i, table, catalog);
+    }
+    Fusion.Step[] steps =
+        Fusion.of(graph, i -> lowerings[i].takesFunction(graph.operations().get(i)));
     List<Integer> inputs = graph.graph().inputIndexes();
     inputs.forEach(input -> place(input).use(0));
-    for (int i = 0; i < graph.operations().size(); i++) {
+    for (int i = 0; i < lowerings.length; i++) {
       Checkpoint.pass(config);
       program.nextStep();
-      Operation declared = graph.graph().operations().get(i);
-      ResolvedOperation operation = graph.operations().get(i);
-      OperandType type = catalog.find(declared.type()).orElseThrow().kernelType(operation.view());
-      Lowering lowering =
-          table
-              .find(type, operation.view())
-              .orElseThrow(
-                  () ->
-                      new ValidationException(declared.type().text() + " does not take this form"));
-      if (lowering.isAlias()) {
-        places[declared.outputs().get(0)] = place(declared.inputs().get(0));
-      } else {
-        lowering.lower(operation, operands(declared), program);
-      }
+      lower(graph.graph().operations().get(i), graph.operations().get(i), lowerings[i], steps[i]);
       program.endOperation();
     }
     program.nextStep();
@@ -88,7 +84,31 @@ public final class GraphCompiler {
         outputs.stream().map(graph.shapes()::get).toList());
   }
 
-  private Lowering.Operands operands(Operation operation) {
+  private Lowering lowering(int index, OperationTable<Lowering> table, OperationCatalog catalog)
+      throws ValidationException {
+    OperationType type = graph.graph().operations().get(index).type();
+    OperationView view = graph.operations().get(index).view();
+    return table
+        .find(catalog.find(type).orElseThrow().kernelType(view), view)
+        .orElseThrow(() -> new ValidationException(type.text() + " does not take this form"));
+  }
+
+  private void lower(
+      Operation declared, ResolvedOperation operation, Lowering lowering, Fusion.Step step) {
+    if (step.isSwallowed()) {
+      return;
+    }
+    if (lowering.isAlias()) {
+      places[declared.outputs().get(0)] = place(declared.inputs().get(0));
+    } else if (step.argument() >= 0) {
+      Kind function = step.function().orElseThrow();
+      Elementwise.map(function, place(step.argument()), place(step.result()), program);
+    } else {
+      lowering.lower(operation, operands(declared, step), program);
+    }
+  }
+
+  private Lowering.Operands operands(Operation operation, Fusion.Step step) {
     return new Lowering.Operands() {
       @Override
       public Place input(int index) {
@@ -97,7 +117,12 @@ public final class GraphCompiler {
 
       @Override
       public Place output(int index) {
-        return place(operation.outputs().get(index));
+        return place(step.result() < 0 ? operation.outputs().get(index) : step.result());
+      }
+
+      @Override
+      public Optional<Kind> function() {
+        return step.function();
       }
     };
   }

@@ -2,6 +2,8 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.x86.kernel.Mapped.Kind;
+import java.util.Optional;
 
 /** Makes the calls of an operation. Stateless and thread-safe. */
 @FunctionalInterface
@@ -21,12 +23,22 @@ public interface Lowering {
 
     /** Returns where a result stands. */
     Place output(int index);
+
+    /** Returns the function that each result becomes before it is stored; empty for none. */
+    default Optional<Kind> function() {
+      return Optional.empty();
+    }
   }
 
   /**
    * Returns true if the result is the first input with other dimensions, and there are no calls.
    */
   default boolean isAlias() {
+    return false;
+  }
+
+  /** Returns true if each result of the operation may become a function of it: {@link Fusion}. */
+  default boolean takesFunction(ResolvedOperation operation) {
     return false;
   }
 }

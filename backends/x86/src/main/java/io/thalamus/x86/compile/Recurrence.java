@@ -403,7 +403,8 @@ public final class Recurrence {
                 outputs,
                 depth * Float.BYTES,
                 batchStep(),
-                FusedActivation.NONE);
+                FusedActivation.NONE,
+                Optional.empty());
         program.call(
             taps.emit(program.emitter()),
             states,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
+import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
+
 import io.thalamus.driver.OperationTable;
 import io.thalamus.driver.ReducedCells;
 import io.thalamus.model.OperationCode;
@@ -8,6 +10,8 @@ import io.thalamus.model.Shape;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.x86.kernel.Cast.Type;
 import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.PooledRun;
 import io.thalamus.x86.kernel.ReducedRows;
@@ -39,6 +43,26 @@ public final class Reduction {
     reduction(table, OperationCode.REDUCE_MAX, Reducing.MAXIMUM);
     reduction(table, OperationCode.REDUCE_MIN, Reducing.MINIMUM);
     reduction(table, OperationCode.REDUCE_PROD, Reducing.PRODUCT);
+    truths(table, OperationCode.REDUCE_ANY, Reducing.MAXIMUM);
+    truths(table, OperationCode.REDUCE_ALL, Reducing.MINIMUM);
+  }
+
+  /** Truth values are reduced as floats. */
+  private static void truths(
+      OperationTable.Builder<Lowering> table, OperationCode code, Reducing kind) {
+    table.add(
+        code,
+        Reduction::isPossible,
+        (operation, operands, program) -> {
+          Place result = operands.output();
+          Place truth = program.place(result.bytes());
+          Place floats = program.place(result.bytes() * Float.BYTES);
+          Place from = Casting.widen(TENSOR_BOOL8, operands.input(0), Type.FLOAT32, program);
+          reduce(kind, operation, from, floats, program);
+          Casting.cast(Type.FLOAT32, floats, Type.UINT8, truth, result.bytes(), program);
+          StoredTables.map(TENSOR_BOOL8, value -> value == 0 ? 0 : 1, truth, result, program);
+        },
+        TENSOR_BOOL8);
   }
 
   private static void reduction(
@@ -47,20 +71,28 @@ public final class Reduction {
         table,
         code,
         Reduction::isPossible,
-        (operation, operands, program) -> {
-          Iterator<ReducedCells> steps =
-              steps(operation.inputShape(0), operation.view().input(1).int32s()).iterator();
-          Place from = operands.input(0);
-          while (steps.hasNext()) {
-            ReducedCells step = steps.next();
-            Place to =
-                steps.hasNext()
-                    ? program.place((long) step.outer() * step.inner() * Float.BYTES)
-                    : operands.output();
-            reduce(kind, step, from, to, program);
-            from = to;
-          }
-        });
+        (operation, operands, program) ->
+            reduce(kind, operation, operands.input(0), operands.output(), program));
+  }
+
+  private static void reduce(
+      Reducing kind,
+      ResolvedOperation operation,
+      Place source,
+      Place result,
+      ProgramBuilder program) {
+    Iterator<ReducedCells> steps =
+        steps(operation.inputShape(0), operation.view().input(1).int32s()).iterator();
+    Place from = source;
+    while (steps.hasNext()) {
+      ReducedCells step = steps.next();
+      Place to =
+          steps.hasNext()
+              ? program.place((long) step.outer() * step.inner() * Float.BYTES)
+              : result;
+      reduce(kind, step, from, to, program);
+      from = to;
+    }
   }
 
   private static boolean isPossible(OperationView operation) {

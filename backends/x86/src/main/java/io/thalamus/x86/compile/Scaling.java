@@ -142,11 +142,9 @@ final class Scaling {
    * Writes the numbers of some channels.
    *
    * @param bias by channel from the first on
-   * @param vectors of the panel, pairs of which hold the channels
+   * @param vectors of the panel, in the order of {@link Rescale#element}
    */
   void write(ByteBuffer to, Length length, int vectors, int first, int count, int[] bias) {
-    int lanes = length.bytes() / Integer.BYTES;
-    int pair = Rescale.pair(length);
     int bytes = vectors * length.bytes();
     int at = to.position();
     for (Numbers numbers : Numbers.values()) {
@@ -156,7 +154,7 @@ final class Scaling {
       for (int c = 0; c < count; c++) {
         Requantization factor = factors.get(first + c);
         Channel channel = channels.get(first + c);
-        int element = c / pair * 2 * lanes + Rescale.position(length, c % pair);
+        int element = Rescale.element(length, vectors, c);
         int own = at + element * Integer.BYTES;
         int even = at + element / 2 * Long.BYTES;
         boolean isOdd = element % 2 == 1;

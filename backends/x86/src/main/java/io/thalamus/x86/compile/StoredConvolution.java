@@ -46,6 +46,7 @@ public final class StoredConvolution {
         StoredConvolution::product,
         ElementTypes.quantized8());
     StoredMatrices.register(table);
+    IntegerMatrices.register(table);
     StoredLstm.register(table);
   }
 

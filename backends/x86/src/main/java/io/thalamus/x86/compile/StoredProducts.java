@@ -2,7 +2,6 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.x86.asm.Length;
-import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.Rescale;
 import io.thalamus.x86.kernel.StoredProduct;
 import io.thalamus.x86.kernel.StoredProduct.Form;
@@ -12,8 +11,8 @@ import java.util.Arrays;
 
 /** A layer whose results see all channels: panels of weights, and calls for each. Used once. */
 final class StoredProducts {
-  /** Products of a call: about a tenth of a millisecond. */
-  private static final long MOST_PRODUCTS = 1 << 22;
+  /** Products of a call: some microseconds. */
+  private static final long MOST_PRODUCTS = 1 << 19;
 
   private final ProgramBuilder program;
   private final StoredLayer layer;
@@ -61,6 +60,11 @@ final class StoredProducts {
     int channel = 0;
     while (channel < layer.resultChannels()) {
       int left = layer.resultChannels() - channel;
+      Length longest = program.emitter().length();
+      if (longest == Length.ZMM && left <= longest.bytes() / Integer.BYTES) {
+        panel(longest, 1, channel, left);
+        return;
+      }
       Length length = StoredLayer.length(program.emitter(), left);
       int pair = Rescale.pair(length);
       int most = length == Length.YMM ? 1 : isShort ? 4 : 2;
@@ -84,17 +88,22 @@ final class StoredProducts {
     int rows = Math.ceilDiv(results, blocks);
     int whole = results / rows;
     int rest = results % rows;
-    StoredProduct product = product(length, form, correction, vectors, channels, rows);
-    Function function = product.emit(program.emitter());
-    StoredProduct last =
-        rest > 0 ? product(length, form, correction, vectors, channels, rest) : product;
-    Function lastFunction = last.emit(program.emitter());
-    for (int line = 0; line < layer.batches() * layer.resultHeight(); line++) {
-      call(product, function, line, 0, whole, channel, panel);
-      if (rest > 0) {
-        call(last, lastFunction, line, whole * rows, 1, channel, panel);
+    // A single line is as many as it has parts, since a call must not take long.
+    StoredProduct product =
+        isSingle()
+            ? product(length, form, correction, vectors, channels, rows, 1, 0)
+            : product(length, form, correction, vectors, channels, rows, whole, rest);
+    for (int batch = 0; batch < layer.batches(); batch++) {
+      call(product, batch, 0, isSingle() ? whole : layer.resultHeight(), channel, panel);
+      if (isSingle() && rest > 0) {
+        StoredProduct last = product(length, form, correction, vectors, channels, rest, 1, 0);
+        call(last, batch, whole * rows, 1, channel, panel);
       }
     }
+  }
+
+  private boolean isSingle() {
+    return layer.resultHeight() == 1;
   }
 
   private Form form(int channel, int channels) {
@@ -115,8 +124,17 @@ final class StoredProducts {
   }
 
   private StoredProduct product(
-      Length length, Form form, int correction, int vectors, int channels, int rows) {
+      Length length,
+      Form form,
+      int correction,
+      int vectors,
+      int channels,
+      int rows,
+      int parts,
+      int rest) {
     int cell = placement.cell() * form.bytes();
+    int rowStep = layer.width().stride() * cell;
+    int resultStep = placement.columnStep() * placement.resultCell();
     return new StoredProduct(
         true,
         length,
@@ -124,6 +142,12 @@ final class StoredProducts {
         isFlipped(form),
         correction,
         rows,
+        parts,
+        rest,
+        isSingle() ? rows * rowStep : layer.height().stride() * layer.paddedWidth() * cell,
+        isSingle()
+            ? rows * resultStep
+            : placement.lineStep() * placement.columns() * placement.resultCell(),
         vectors,
         channels,
         layer.height().size(),
@@ -131,56 +155,47 @@ final class StoredProducts {
         runs,
         runs == 1 ? 0 : layer.width().dilation() * cell,
         run,
-        layer.width().stride() * cell,
-        placement.columnStep() * placement.resultCell(),
+        rowStep,
+        resultStep,
         scaling.rescale());
   }
 
   private void call(
-      StoredProduct product,
-      Function function,
-      int line,
-      int result,
-      int blocks,
-      int channel,
-      long panel) {
-    int batch = line / layer.resultHeight();
-    int index = line % layer.resultHeight();
-    int row = index * layer.height().stride() + placement.top();
+      StoredProduct product, int batch, int result, int lines, int channel, long panel) {
     long from =
-        ((((long) batch * layer.paddedHeight() + row) * layer.paddedWidth()
+        ((((long) batch * layer.paddedHeight() + placement.top()) * layer.paddedWidth()
                         + (long) result * layer.width().stride()
                         + placement.left())
                     * placement.cell()
                 + placement.channel())
             * product.form().bytes();
-    int resultLine = placement.line() + index * placement.lineStep();
     long to =
-        (((long) batch * placement.lines() + resultLine) * placement.columns()
+        (((long) batch * placement.lines() + placement.line()) * placement.columns()
                     + placement.column()
                     + (long) result * placement.columnStep())
                 * placement.resultCell()
             + placement.resultChannel()
             + channel;
     long products =
-        (long) product.rows() * product.channels() * product.height() * product.width() * run;
+        ((long) product.parts() * product.rows() + product.rest()) * product.channels() * depth();
     int most = (int) Math.max(1, MOST_PRODUCTS / products);
-    for (int block = 0; block < blocks; block += most) {
+    for (int line = 0; line < lines; line += most) {
+      int some = Math.min(most, lines - line);
       program.call(
-          function,
+          product.emit(program.emitter()),
           source.of(product.form(), layer.seeing(placement.cell())),
-          from + (long) block * product.rows() * product.rowStep(),
+          from + (long) line * product.lineStep(),
           output,
-          to + (long) block * product.rows() * product.resultStep(),
+          to + (long) line * product.resultLineStep(),
           panel,
-          Math.min(most, blocks - block));
+          some);
+      program.multiplied(products * some);
     }
   }
 
   /** The numbers of the channels, then the weights of each group. */
   private byte[] pack(
       Length length, Form form, int vectors, int channel, int channels, int correction) {
-    int pair = Rescale.pair(length);
     int lanes = length.bytes() / Integer.BYTES;
     int lines = layer.height().size() * runs;
     int groups = Math.ceilDiv(run, form.group());
@@ -194,7 +209,7 @@ final class StoredProducts {
             : layer.accumulation().inputZeroPoint() - (layer.isSigned() ? Byte.MIN_VALUE : 0);
     StoredWeights weights = layer.weights();
     for (int c = 0; c < channels; c++) {
-      int element = c / pair * 2 * lanes + Rescale.position(length, c % pair);
+      int element = Rescale.element(length, vectors, c);
       for (int line = 0; line < lines; line++) {
         int from = ((channel + c) * lines + line) * run;
         int at = line * groups * step + element;

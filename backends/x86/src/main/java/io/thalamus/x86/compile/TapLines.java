@@ -117,6 +117,7 @@ record TapLines(
         isJoined ? width * run : run,
         rowStep,
         resultStep,
-        activation);
+        activation,
+        Optional.empty());
   }
 }

@@ -15,14 +15,15 @@ import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
 
 /**
- * The place of the largest or the least float of each row, of equal ones the first; a block is a
- * row. Places are counted in floats, which are exact below {@link #MOST}.
+ * The place of the largest or the least float, or integer of 32 bits, of each row, of equal ones
+ * the first; a block is a row. Places are counted in floats, which are exact below {@link #MOST}.
  *
  * @param isLargest whether the largest is looked for
- * @param count floats of a row
+ * @param isInteger whether elements are integers
+ * @param count elements of a row
  */
-public record FoundRows(boolean isLargest, int count) {
-  /** Floats of a row. */
+public record FoundRows(boolean isLargest, boolean isInteger, int count) {
+  /** Elements of a row. */
   public static final int MOST = 1 << 24;
 
   private static final int BEST = 0;
@@ -40,37 +41,52 @@ public record FoundRows(boolean isLargest, int count) {
   }
 
   private Reducing kind() {
-    return isLargest ? Reducing.MAXIMUM : Reducing.MINIMUM;
+    return isInteger
+        ? isLargest ? Reducing.INT_MAXIMUM : Reducing.INT_MINIMUM
+        : isLargest ? Reducing.MAXIMUM : Reducing.MINIMUM;
+  }
+
+  /** Integers are compared by instructions that AVX2 has. */
+  private Length length(Emitter emitter) {
+    return isInteger ? Length.YMM : emitter.length();
+  }
+
+  private Vector vector(Emitter emitter, int number) {
+    return new Vector(length(emitter), number);
+  }
+
+  private int lanes(Emitter emitter) {
+    return length(emitter).bytes() / Float.BYTES;
   }
 
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
     emitter.arguments();
-    int bytes = emitter.length().bytes();
-    int tail = count % emitter.lanes();
+    int bytes = length(emitter).bytes();
+    int tail = count % lanes(emitter);
     if (tail > 0) {
-      emitter.setTail(tail, emitter.vector(MASK));
-      a.load(Move.VMOVUPS, emitter.vector(START), emitter.behind(tail, kind().start()));
+      emitter.setTail(tail, vector(emitter, MASK));
+      a.load(Move.VMOVUPS, vector(emitter, START), emitter.behind(tail, kind().start()));
     }
     Label again = new Label();
     a.bind(again);
-    a.load(Move.VMOVUPS, emitter.vector(BEST), emitter.all(kind().start()));
-    a.load(Move.VMOVUPS, emitter.vector(PLACE), emitter.counted());
-    a.load(Move.VMOVUPS, emitter.vector(CURRENT), emitter.counted());
-    Vector x = emitter.vector(X);
+    a.load(Move.VMOVUPS, vector(emitter, BEST), emitter.all(kind().start()));
+    a.load(Move.VMOVUPS, vector(emitter, PLACE), emitter.counted());
+    a.load(Move.VMOVUPS, vector(emitter, CURRENT), emitter.counted());
+    Vector x = vector(emitter, X);
     Loops.repeat(
         a,
         Gpr.RAX,
-        count / emitter.lanes(),
+        count / lanes(emitter),
         () -> {
           a.load(Move.VMOVUPS, x, Address.at(Gpr.RDX, 0));
           a.emit(Alu.ADD, Gpr.RDX, bytes);
           compare(emitter);
         });
     if (tail > 0) {
-      emitter.loadTail(x, emitter.vector(MASK), Address.at(Gpr.RDX, 0));
-      a.emit(Binary.VORPS, x, x, emitter.vector(START));
+      emitter.loadTail(x, vector(emitter, MASK), Address.at(Gpr.RDX, 0));
+      a.emit(Binary.VORPS, x, x, vector(emitter, START));
       a.emit(Alu.ADD, Gpr.RDX, tail * Float.BYTES);
       compare(emitter);
     }
@@ -87,26 +103,39 @@ public record FoundRows(boolean isLargest, int count) {
 
   /** Keeps what is better than what stood in the same element of a vector before. */
   private void compare(Emitter emitter) {
-    Vector x = emitter.vector(X);
-    Vector best = emitter.vector(BEST);
-    Vector current = emitter.vector(CURRENT);
-    Vector scratch = emitter.vector(SCRATCH);
-    Predicate better = isLargest ? Predicate.GREATER : Predicate.LESS;
-    emitter.replace(better, x, best, emitter.vector(PLACE), current, scratch);
-    emitter.replace(better, x, best, best, x, scratch);
-    emitter.assembler().emit(Binary.VADDPS, current, current, emitter.all(emitter.lanes()));
+    Vector x = vector(emitter, X);
+    Vector best = vector(emitter, BEST);
+    Vector current = vector(emitter, CURRENT);
+    Vector scratch = vector(emitter, SCRATCH);
+    Vector place = vector(emitter, PLACE);
+    Assembler a = emitter.assembler();
+    if (isInteger) {
+      a.emit(Binary.VPCMPGTD, scratch, isLargest ? x : best, isLargest ? best : x);
+      a.vblendvps(place, place, current, scratch);
+      a.vblendvps(best, best, x, scratch);
+    } else {
+      Predicate better = isLargest ? Predicate.GREATER : Predicate.LESS;
+      emitter.replace(better, x, best, place, current, scratch);
+      emitter.replace(better, x, best, best, x, scratch);
+    }
+    a.emit(Binary.VADDPS, current, current, emitter.all(lanes(emitter)));
   }
 
   private void finish(Emitter emitter) {
     Assembler a = emitter.assembler();
-    Vector found = emitter.vector(FOUND);
-    Vector place = emitter.vector(PLACE);
-    Vector none = emitter.vector(CURRENT);
-    Vector scratch = emitter.vector(SCRATCH);
-    a.emit(Move.VMOVUPS, found, emitter.vector(BEST));
+    Vector found = vector(emitter, FOUND);
+    Vector place = vector(emitter, PLACE);
+    Vector none = vector(emitter, CURRENT);
+    Vector scratch = vector(emitter, SCRATCH);
+    a.emit(Move.VMOVUPS, found, vector(emitter, BEST));
     Across.emit(emitter, kind(), found, scratch);
     emitter.vectorOf(Float.POSITIVE_INFINITY, none);
-    emitter.replace(Predicate.NOT_EQUAL, emitter.vector(BEST), found, place, none, scratch);
+    if (isInteger) {
+      a.emit(Binary.VPCMPEQD, scratch, vector(emitter, BEST), found);
+      a.vblendvps(place, none, place, scratch);
+    } else {
+      emitter.replace(Predicate.NOT_EQUAL, vector(emitter, BEST), found, place, none, scratch);
+    }
     Across.emit(emitter, Reducing.MINIMUM, place, scratch);
     a.emit(Unary.VCVTTPS2DQ, place, place);
     a.vmovss(Address.at(Gpr.RCX, 0), place.as(Length.XMM));

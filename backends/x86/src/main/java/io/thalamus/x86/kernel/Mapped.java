@@ -9,12 +9,14 @@ import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Move;
+import io.thalamus.x86.asm.Predicate;
 import io.thalamus.x86.asm.Rounding;
 import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
+import io.thalamus.x86.asm.VectorShift;
 
 /**
- * A function of each float of a run.
+ * A function of each float, or each integer of 32 bits, of a run.
  *
  * @param kind of function
  * @param count floats of the run
@@ -28,6 +30,8 @@ public record Mapped(Kind kind, int count, float parameter) {
   /** The function. NaN gives NaN. */
   public enum Kind {
     LOGISTIC,
+    /** The number times LOGISTIC of it. */
+    SWISH,
     TANH,
     HARD_SWISH,
     ABS,
@@ -39,7 +43,13 @@ public record Mapped(Kind kind, int count, float parameter) {
     SIN,
     FLOOR,
     ERF,
-    ELU
+    ELU,
+    INT_ABS,
+    INT_NEG,
+    /** Floats made integers in the same order, both zeros the same, NaN the least. */
+    INT_OF_ORDER,
+    /** The reverse. */
+    FLOAT_OF_ORDER
   }
 
   /** A function without a parameter. */
@@ -88,6 +98,14 @@ public record Mapped(Kind kind, int count, float parameter) {
     map(emitter, kind, parameter, x, s, t, SCRATCH);
   }
 
+  /** Has negative floats, as integers, grow with their size, or does the reverse. */
+  private static void reorder(Emitter emitter, Vector x, Vector s) {
+    Assembler a = emitter.assembler();
+    a.emit(VectorShift.VPSRAD, s, x, Integer.SIZE - 1);
+    a.emit(Binary.VANDPS, s, s, emitter.all(Float.intBitsToFloat(Integer.MAX_VALUE)));
+    a.emit(Binary.VXORPS, x, x, s);
+  }
+
   /**
    * Replaces x by a function of it; changes two other registers.
    *
@@ -104,6 +122,12 @@ public record Mapped(Kind kind, int count, float parameter) {
       case ERF -> math.erf(x);
       case ELU -> math.elu(x, parameter);
       case FLOOR -> a.vroundps(x, x, Rounding.DOWN);
+      case SWISH -> {
+        Vector number = emitter.vector(scratch);
+        a.emit(Move.VMOVUPS, number, x);
+        map(emitter, Kind.LOGISTIC, parameter, x, s, t, scratch);
+        a.emit(Binary.VMULPS, x, x, number);
+      }
       case LOGISTIC -> {
         a.emit(Binary.VXORPS, x, x, emitter.all(-0f));
         Exponential.emit(emitter, x, s, t);
@@ -132,6 +156,22 @@ public record Mapped(Kind kind, int count, float parameter) {
       }
       case ABS -> a.emit(Binary.VANDPS, x, x, emitter.all(Float.intBitsToFloat(~(1 << 31))));
       case NEG -> a.emit(Binary.VXORPS, x, x, emitter.all(-0f));
+      case INT_OF_ORDER -> {
+        Vector number = emitter.vector(scratch);
+        Vector least = emitter.vector(scratch + 1);
+        a.emit(Binary.VXORPS, s, s, s);
+        a.emit(Binary.VADDPS, x, x, s);
+        a.emit(Move.VMOVUPS, number, x);
+        reorder(emitter, x, s);
+        emitter.vectorOf(Float.intBitsToFloat(Integer.MIN_VALUE), least);
+        emitter.replace(Predicate.UNORDERED, number, number, x, least, t);
+      }
+      case FLOAT_OF_ORDER -> reorder(emitter, x, s);
+      case INT_ABS -> a.emit(Unary.VPABSD, x, x);
+      case INT_NEG -> {
+        a.emit(Binary.VXORPS, s, s, s);
+        a.emit(Binary.VPSUBD, x, s, x);
+      }
       case SQRT -> a.emit(Unary.VSQRTPS, x, x);
       case RSQRT -> {
         a.emit(Unary.VSQRTPS, x, x);

@@ -27,6 +27,8 @@ public enum Pair {
   INT_MAXIMUM(Binary.VPMAXSD),
   INT_MINIMUM(Binary.VPMINSD),
   INT_SQUARED_DIFFERENCE(Binary.VPSUBD),
+  /** The whole number below the quotient; 0 for a division by 0. */
+  INT_FLOOR_DIV,
   EQUAL(Predicate.EQUAL),
   NOT_EQUAL(Predicate.NOT_EQUAL),
   LESS(Predicate.LESS),

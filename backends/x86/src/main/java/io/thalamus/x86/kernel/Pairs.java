@@ -72,8 +72,9 @@ public record Pairs(
   private Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
-    // Truth values are computed by instructions that AVX2 has.
-    Length length = pair.isTruth() ? Length.YMM : emitter.length();
+    // Some are computed by instructions that AVX2 has.
+    boolean isShort = pair.isTruth() || pair == Pair.INT_FLOOR_DIV;
+    Length length = isShort ? Length.YMM : emitter.length();
     int lanes = length.bytes() / Float.BYTES;
     int vectors = count / lanes;
     int tail = count % lanes;
@@ -193,6 +194,7 @@ public record Pairs(
         Vector argument = new Vector(result.length(), ARGUMENT);
         new FloatMath(emitter, SCRATCH).pow(result, second, argument, other);
       }
+      case INT_FLOOR_DIV -> floorDivide(a, first, second, result);
       case FIRST -> a.emit(Move.VMOVUPS, result, first);
       default -> {
         if (pair.isNegated()) {
@@ -200,6 +202,27 @@ public record Pairs(
         }
       }
     }
+  }
+
+  /** Divides as floats of 64 bits, whose quotients are on the right side of each whole number. */
+  private static void floorDivide(Assembler a, Vector first, Vector second, Vector result) {
+    Vector dividend = new Vector(Length.YMM, OTHER);
+    Vector divisor = new Vector(Length.YMM, ARGUMENT);
+    Vector half = new Vector(Length.XMM, SCRATCH);
+    for (int i = 0; i < 2; i++) {
+      a.vextracti128(half, first, i);
+      a.emit(Unary.VCVTDQ2PD, dividend, half);
+      a.vextracti128(half, second, i);
+      a.emit(Unary.VCVTDQ2PD, divisor, half);
+      a.emit(Binary.VDIVPD, dividend, dividend, divisor);
+      a.vroundpd(dividend, dividend, Rounding.DOWN);
+      a.vcvttpd2dq(half, dividend);
+      a.vinserti128(result, result, half, i);
+    }
+    Vector zeros = dividend;
+    a.emit(Binary.VXORPS, zeros, zeros, zeros);
+    a.emit(Binary.VPCMPEQD, zeros, second, zeros);
+    a.emit(Binary.VANDNPS, result, zeros, result);
   }
 
   /** Stores a byte for each element, all of whose bits are set or none. */

@@ -8,12 +8,14 @@ import io.thalamus.x86.asm.Predicate;
 import io.thalamus.x86.asm.Vector;
 import java.util.Optional;
 
-/** The ways to make one float of many. */
+/** The ways to make one float, or one integer of 32 bits, of many. */
 public enum Reducing {
   SUM(Binary.VADDPS, 0),
   MEAN(Binary.VADDPS, 0),
   MAXIMUM(Binary.VMAXPS, Float.NEGATIVE_INFINITY),
   MINIMUM(Binary.VMINPS, Float.POSITIVE_INFINITY),
+  INT_MAXIMUM(Binary.VPMAXSD, Float.intBitsToFloat(Integer.MIN_VALUE)),
+  INT_MINIMUM(Binary.VPMINSD, Float.intBitsToFloat(Integer.MAX_VALUE)),
   /** 0 where one of them is, also where another is infinite or NaN. */
   PRODUCT(Binary.VMULPS, 1);
 
@@ -30,7 +32,7 @@ public enum Reducing {
     return this == PRODUCT ? Optional.empty() : Optional.of(instruction);
   }
 
-  /** The result of none. */
+  /** The result of none; of integers its bits. */
   float start() {
     return start;
   }

@@ -21,7 +21,7 @@ import java.util.Arrays;
  * packing code chooses the numbers that make this the reference's result.
  *
  * <p>Two vectors of sums become one vector of words, which interleaves their quarters: a pair's
- * elements stand for channels as {@link #position} says.
+ * elements stand for channels as {@link #position} says. A single vector keeps its order.
  *
  * @param isShiftedFirst whether there are shifts to the left
  * @param isDoubled whether products are doubled, where no sum of 32 bits is too large for that
@@ -88,6 +88,15 @@ public record Rescale(
   public static int position(Length length, int channel) {
     int lanes = length.bytes() / Integer.BYTES;
     return (channel % 8 < 4 ? 0 : lanes) + channel / 8 * 4 + channel % 4;
+  }
+
+  /**
+   * Returns the element of some vectors, pairs but for the last of an odd number, for a channel.
+   */
+  public static int element(Length length, int vectors, int channel) {
+    int within = channel % pair(length);
+    boolean isPaired = channel / pair(length) < vectors / 2;
+    return channel - within + (isPaired ? position(length, within) : within);
   }
 
   /** Returns the channels of a pair of vectors. */
@@ -186,6 +195,15 @@ public record Rescale(
     Binary pack = low < 0 ? Binary.VPACKSSWB : Binary.VPACKUSWB;
     a.emit(pack, bytes, bytes, upper.as(Length.XMM));
     Bytes.store(a, bytes, to, displacement, channels);
+  }
+
+  /** Stores those elements of a rescaled single vector that are channels; changes it: AVX-512. */
+  void storeSingle(Emitter emitter, Vector value, Gpr to, int displacement) {
+    Assembler a = emitter.assembler();
+    a.emit(Binary.VPMAXSD, value, value, emitter.all(Float.intBitsToFloat(low - zeroPoint)));
+    a.emit(Binary.VPMINSD, value, value, emitter.all(Float.intBitsToFloat(high - zeroPoint)));
+    a.emit(Binary.VPADDD, value, value, emitter.all(Float.intBitsToFloat(zeroPoint)));
+    a.store(Narrow.VPMOVDB, Address.at(to, displacement), TAIL, value);
   }
 
   /** A vector of equal words in the code. */

@@ -16,8 +16,8 @@ import io.thalamus.x86.asm.Vector;
 import java.util.Arrays;
 
 /**
- * Exact sums of products of integers over the taps of a filter, stored as bytes, for a block of
- * neighbouring results and some vectors of channels at a time. Elements that stand beside each
+ * Exact sums of products of integers over the taps of a filter, stored as bytes, for lines of
+ * results, some neighbours and some vectors of channels at a time. Elements that stand beside each
  * other are multiplied in groups of 32 bits; what the last group of a run has too many meets
  * weights of 0. It reads a panel: the numbers of {@link Rescale}, then for each group the weights
  * of all channels.
@@ -29,8 +29,12 @@ import java.util.Arrays;
  * @param correction times the sum of the unsigned bytes that a result sees is added to each of its
  *     sums: what all weights have been made less by, to be signed bytes; 0 but for {@link
  *     Form#BYTES}
- * @param rows results of a block
- * @param vectors of channels, an even number
+ * @param rows neighbours that are computed together
+ * @param parts how often in a line
+ * @param rest results of a line behind those
+ * @param lineStep bytes from what a line sees to what the next does
+ * @param resultLineStep bytes from one line of results to the next
+ * @param vectors of channels, an even number, or with AVX-512 one
  * @param channels of the panel
  * @param height taps below each other
  * @param heightStep bytes from one to the next
@@ -48,6 +52,10 @@ public record StoredProduct(
     boolean isFlipped,
     int correction,
     int rows,
+    int parts,
+    int rest,
+    int lineStep,
+    int resultLineStep,
     int vectors,
     int channels,
     int height,
@@ -89,7 +97,7 @@ public record StoredProduct(
   private static final int PRODUCT = 1;
   private static final int WEIGHTS = 2;
 
-  /** Returns how many results a block can have at most. */
+  /** Returns how many neighbours can be computed together at most. */
   public static int mostRows(
       Length length, Form form, boolean isFlipped, boolean isCorrected, int vectors) {
     int constants = (isFlipped ? 1 : 0) + (isCorrected || form == Form.PAIRS ? 1 : 0);
@@ -97,7 +105,7 @@ public record StoredProduct(
     return Math.max(1, left / (vectors + (isCorrected ? 1 : 0)));
   }
 
-  /** Returns the function: o0 is the source, o1 the result, o2 the panel. */
+  /** Returns the function: o0 is the source, o1 the result, o2 the panel; a block is a line. */
   public Function emit(Emitter emitter) {
     return emitter.function(this, () -> write(emitter));
   }
@@ -114,13 +122,23 @@ public record StoredProduct(
       int ones = form == Form.PAIRS ? 0x00010001 : 0x01010101;
       a.emit(Unary.VBROADCASTSS, ones(), Address.at(a.constant(ones)));
     }
+    int results = parts * rows + rest;
+    a.push(Gpr.RBX);
     Label again = new Label();
     a.bind(again);
-    block(emitter);
-    a.emit(Alu.ADD, Gpr.RDX, rows * rowStep);
-    a.emit(Alu.ADD, Gpr.RCX, rows * resultStep);
+    if (parts == 1) {
+      part(emitter, rows);
+    } else {
+      Loops.repeat(a, Gpr.RBX, parts, () -> part(emitter, rows));
+    }
+    if (rest > 0) {
+      part(emitter, rest);
+    }
+    a.emit(Alu.ADD, Gpr.RDX, lineStep - results * rowStep);
+    a.emit(Alu.ADD, Gpr.RCX, resultLineStep - results * resultStep);
     a.emit(Alu.SUB, Gpr.R9, 1);
     a.jump(Condition.NOT_EQUAL, again);
+    a.pop(Gpr.RBX);
     a.vzeroupper();
     a.ret();
     long seen =
@@ -129,16 +147,17 @@ public record StoredProduct(
         ((long) rescale.arrays() + (long) height * width * groups()) * vectors * length.bytes();
     return new Function(
         entry,
-        new Extent((rows - 1L) * rowStep + seen, (long) rows * rowStep),
-        new Extent((rows - 1L) * resultStep + channels, (long) rows * resultStep),
+        new Extent((results - 1L) * rowStep + seen, lineStep),
+        new Extent((results - 1L) * resultStep + channels, resultLineStep),
         new Extent(panel, 0),
         isConstant);
   }
 
-  private void block(Emitter emitter) {
+  /** Some neighbours, behind which the pointers move. */
+  private void part(Emitter emitter, int some) {
     Assembler a = emitter.assembler();
     Rescale.Place place = rescale.in(Gpr.R8, length, vectors);
-    for (int row = 0; row < rows; row++) {
+    for (int row = 0; row < some; row++) {
       for (int v = 0; v < vectors; v++) {
         a.load(Move.VMOVUPS, sum(row, v), place.of(Rescale.Numbers.BIAS, v));
       }
@@ -148,8 +167,8 @@ public record StoredProduct(
     }
     a.lea(Gpr.RAX, Address.at(Gpr.R8, rescale.arrays() * vectors * length.bytes()));
     a.mov(Gpr.RDI, Gpr.RDX);
-    loops(emitter);
-    for (int row = 0; row < rows; row++) {
+    loops(emitter, some);
+    for (int row = 0; row < some; row++) {
       if (correction != 0) {
         Vector seenSum = seenSum(row);
         a.emit(Unary.VBROADCASTSS, vector(SEEN), Address.at(a.constant(correction)));
@@ -158,11 +177,15 @@ public record StoredProduct(
           a.emit(Binary.VPADDD, sum(row, v), sum(row, v), seenSum);
         }
       }
+      // Nothing multiplies any more: the first registers are free.
+      for (int v = 0; v < vectors; v++) {
+        rescale.round(emitter, place, v, sum(row, v), vector(SEEN), vector(PRODUCT));
+      }
+      if (vectors == 1) {
+        rescale.storeSingle(emitter, sum(row, 0), Gpr.RCX, row * resultStep);
+        continue;
+      }
       for (int v = 0; v < vectors; v += 2) {
-        // Nothing multiplies any more: the first registers are free.
-        for (int half = v; half < v + 2; half++) {
-          rescale.round(emitter, place, half, sum(row, half), vector(SEEN), vector(PRODUCT));
-        }
         int first = v / 2 * Rescale.pair(length);
         rescale.store(
             emitter,
@@ -173,29 +196,31 @@ public record StoredProduct(
             Math.min(channels - first, Rescale.pair(length)));
       }
     }
+    a.emit(Alu.ADD, Gpr.RDX, some * rowStep);
+    a.emit(Alu.ADD, Gpr.RCX, some * resultStep);
   }
 
   /** Moves rdi over all taps, and rax over their weights. */
-  private void loops(Emitter emitter) {
+  private void loops(Emitter emitter, int some) {
     Assembler a = emitter.assembler();
     int whole = run / form.group();
     int moved = groups() * Integer.BYTES;
     Runnable tap =
         () -> {
-          Loops.unroll(a, Gpr.R10, whole, UNROLLED, count -> groups(emitter, count, false));
-          groups(emitter, groups() - whole, true);
+          Loops.unroll(a, Gpr.R10, whole, UNROLLED, count -> groups(emitter, some, count, false));
+          groups(emitter, some, groups() - whole, true);
         };
     Loops.window(a, Gpr.RDI, Gpr.R11, height, heightStep, Gpr.RSI, width, widthStep, moved, tap);
   }
 
-  private void groups(Emitter emitter, int count, boolean isPartial) {
+  private void groups(Emitter emitter, int some, int count, boolean isPartial) {
     Assembler a = emitter.assembler();
     for (int i = 0; i < count; i++) {
       for (int v = 0; v < vectors; v++) {
         Address weights = Address.at(Gpr.RAX, (i * vectors + v) * length.bytes());
         a.load(Move.VMOVUPS, vector(WEIGHTS + v), weights);
       }
-      for (int row = 0; row < rows; row++) {
+      for (int row = 0; row < some; row++) {
         Address at = Address.at(Gpr.RDI, row * rowStep + i * Integer.BYTES);
         a.emit(Unary.VPBROADCASTD, vector(SEEN), at);
         multiply(emitter, row, isPartial);

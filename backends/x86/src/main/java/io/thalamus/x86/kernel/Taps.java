@@ -12,6 +12,9 @@ import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Move;
 import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
+import io.thalamus.x86.kernel.Mapped.Kind;
+import java.util.Optional;
+import java.util.Set;
 
 /**
  * Sums of products over the taps of a filter, for a block of neighbouring results and some vectors
@@ -31,6 +34,7 @@ import io.thalamus.x86.asm.Vector;
  * @param rowStep bytes from what one result sees to what the next does
  * @param resultStep bytes from one result to the next
  * @param activation of results
+ * @param function of {@link #FUNCTIONS} that results become; empty where there is an activation
  */
 public record Taps(
     boolean isConstant,
@@ -46,7 +50,12 @@ public record Taps(
     int run,
     int rowStep,
     int resultStep,
-    FusedActivation activation) {
+    FusedActivation activation,
+    Optional<Kind> function) {
+  /** Functions that need no more registers than are free in the end. */
+  public static final Set<Kind> FUNCTIONS =
+      Set.of(Kind.LOGISTIC, Kind.SWISH, Kind.TANH, Kind.HARD_SWISH);
+
   private static final int UNROLLED = 4;
 
   /** Bytes of weights that stay in the first cache beside what is seen. */
@@ -200,8 +209,12 @@ public record Taps(
       for (int v = 0; v < vectors; v++) {
         Vector sum = sum(emitter, row, v);
         emitter.clamp(activation, sum, low, high);
+        function.ifPresent(kind -> Mapped.map(emitter, kind, 0, sum, low, high, 1));
         Address at = result(row, v, emitter.length().bytes());
         if (v == vectors - 1 && isPartial(emitter)) {
+          if (function.isPresent()) {
+            emitter.setTail(tail(emitter), scratch(emitter, 1));
+          }
           emitter.storeTail(at, scratch(emitter, 1), sum);
         } else {
           a.store(Move.VMOVUPS, at, sum);

@@ -183,6 +183,14 @@ class DisassemblyTest {
         "vextracti128 %s,%s,0x1".formatted(name(half), name(first)),
         a -> a.vextracti128(half, first, 1));
     say(
+        "vinserti128 %s,%s,%s,0x1".formatted(name(to), name(first), name(half)),
+        a -> a.vinserti128(to, first, half, 1));
+    say(
+        "vroundpd %s,%s,0x1".formatted(name(to), name(first)),
+        a -> a.vroundpd(to, first, Rounding.DOWN));
+    say("vcvtpd2ps %s,%s".formatted(name(half), name(first)), a -> a.vcvtpd2ps(half, first));
+    say("vcvttpd2dq %s,%s".formatted(name(half), name(first)), a -> a.vcvttpd2dq(half, first));
+    say(
         "vcvtps2ph %s,%s,0x0".formatted(name(half), name(first)),
         a -> a.vcvtps2ph(half, first, Rounding.NEAREST));
     say(

@@ -12,6 +12,7 @@ import io.thalamus.x86.code.ExecutableMemory;
 import io.thalamus.x86.code.SystemCalls;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -134,7 +135,8 @@ class GuardedTest {
           (read, written, panel) -> {
             for (int row = 0; row < blocks * taps.rows(); row++) {
               for (int c = 0; c < taps.channels(); c++) {
-                double wanted = clamp(taps.activation(), sum(taps, emitter, row, c, read, panel));
+                double sum = clamp(taps.activation(), sum(taps, emitter, row, c, read, panel));
+                double wanted = taps.function().map(kind -> apply(kind, sum)).orElse(sum);
                 assertEquals(
                     wanted,
                     written.get((long) row * taps.resultStep() + 4L * c),
@@ -151,6 +153,10 @@ class GuardedTest {
     int vectors = 1 + random.nextInt(4);
     int channels = vectors * emitter.lanes() - random.nextInt(emitter.lanes());
     int run = isDepthwise ? 1 : 1 + random.nextInt(9);
+    Optional<Mapped.Kind> function =
+        random.nextInt(3) > 0
+            ? Optional.empty()
+            : Taps.FUNCTIONS.stream().sorted().skip(random.nextInt(4)).findFirst();
     int cell = 4 * (isDepthwise ? channels : run) + 4 * random.nextInt(3);
     return new Taps(
         random.nextBoolean(),
@@ -166,7 +172,17 @@ class GuardedTest {
         run,
         cell * (1 + random.nextInt(2)),
         4 * (channels + random.nextInt(4)),
-        activation(random));
+        function.isPresent() ? FusedActivation.NONE : activation(random),
+        function);
+  }
+
+  private static double apply(Mapped.Kind function, double x) {
+    return switch (function) {
+      case LOGISTIC -> 1 / (1 + Math.exp(-x));
+      case SWISH -> x / (1 + Math.exp(-x));
+      case TANH -> Math.tanh(x);
+      default -> x * Math.clamp(x + 3, 0, 6) / 6;
+    };
   }
 
   private static double sum(
