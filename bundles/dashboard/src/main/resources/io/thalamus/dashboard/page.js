@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 "use strict";
 
-// The server makes each part as a whole; this puts it into its place.
-const parts = ["state", "latency", "rate", "models", "devices", "executions"];
+// The server makes each part as a whole, under the id of its place; this puts it there.
+const places = document.querySelectorAll("#state, main section > div");
 const link = document.getElementById("link");
 const events = new EventSource("/dashboard/events");
 
@@ -11,9 +11,8 @@ function show(kind, text) {
   link.textContent = text;
 }
 
-for (const part of parts) {
-  const place = document.getElementById(part);
-  events.addEventListener(part, (event) => {
+for (const place of places) {
+  events.addEventListener(place.id, (event) => {
     place.innerHTML = event.data;
   });
 }

@@ -26,18 +26,23 @@ import io.thalamus.serving.OpenBurst;
 import io.thalamus.serving.RequestTimes;
 import io.thalamus.serving.ServingException;
 import io.thalamus.serving.ServingListener.EndedRequest;
+import java.io.IOException;
+import java.io.InputStream;
 import java.io.StringReader;
 import java.lang.foreign.Arena;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
 import org.xml.sax.InputSource;
@@ -106,6 +111,20 @@ class DashboardTest {
                 new ExecutionReport(ResultCode.NO_ERROR, "", List.of(), Timing.NONE, steps)),
             1,
             new RequestTimes(nanos, 0, 0, nanos, 0)));
+  }
+
+  /** The script puts a part wherever the page has a place with its name. */
+  @Test
+  void eachPartHasItsPlaceOnThePage() throws IOException {
+    try (InputStream page = View.class.getResourceAsStream("page.html")) {
+      Set<String> places =
+          Pattern.compile("<div id=\"(\\w+)\">")
+              .matcher(new String(page.readAllBytes(), StandardCharsets.UTF_8))
+              .results()
+              .map(place -> place.group(1))
+              .collect(Collectors.toSet());
+      assertEquals(view().parts().keySet(), places);
+    }
   }
 
   @Test

@@ -3,8 +3,10 @@ package io.thalamus.integration.run;
 
 import io.thalamus.integration.proof.Figures;
 import io.thalamus.integration.proof.Settings;
+import io.thalamus.integration.run.Caller.Outcome;
+import io.thalamus.integration.run.Caller.Question;
+import io.thalamus.integration.run.Caller.Reply;
 import java.io.IOException;
-import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,7 +22,6 @@ import java.util.Set;
 final class ServedPage implements Proof {
   private static final Duration PATIENCE = Duration.ofMinutes(1);
   private static final Path PROMTOOL = Path.of("/usr/bin/promtool");
-  private static final int INPUT_BYTES = 28 * 28;
 
   @Override
   public String name() {
@@ -44,12 +45,15 @@ final class ServedPage implements Proof {
       Path models = Files.createDirectories(folder.resolve("models"));
       Files.copy(home.resolve("samples/digits/digits.tflite"), models.resolve("digits.tflite"));
       try (RunningServer server =
-          RunningServer.start(
-              folder, models, "--grace", "0", "--set", "dashboard.periodMillis=200")) {
+          RunningServer.startWith(
+              "cpu,simd", folder, models, "--grace", "0", "--set", "dashboard.periodMillis=200")) {
         Optional<Browser> browser = Browser.start();
         if (browser.isPresent()) {
-          try (Browser open = browser.get()) {
+          try (Browser open = browser.get();
+              Caller stream = server.caller("stream")) {
             look(open, server, folder, home, requests, figures);
+            ask(stream, requests);
+            await(open, "bursts", ">" + requests + "<", true);
             if (picture.isPresent()) {
               open.picture(Path.of(picture.get()));
             }
@@ -59,7 +63,7 @@ final class ServedPage implements Proof {
               "browser", "skipped, since chromium and chromium-driver are not installed");
           send(server, requests);
         }
-        count(server, requests, figures);
+        count(server, browser.isPresent() ? 2 * requests : requests, figures);
         figures.promise("the server ends with 0", server.end(() -> {}) == 0);
       }
     } finally {
@@ -68,11 +72,17 @@ final class ServedPage implements Proof {
   }
 
   private static void send(RunningServer server, int requests) throws Exception {
-    byte[] input = new byte[INPUT_BYTES];
+    try (Caller caller = server.caller("rest")) {
+      ask(caller, requests);
+    }
+  }
+
+  private static void ask(Caller caller, int requests) throws Exception {
+    Question question = Question.ofDigits(new byte[MutatedRequests.INPUT_BYTES]);
     for (int i = 0; i < requests; i++) {
-      HttpResponse<byte[]> answer = server.infer("digits", "picture", input);
-      if (answer.statusCode() != 200) {
-        throw new IOException(new String(answer.body(), StandardCharsets.UTF_8));
+      Reply reply = caller.ask(question);
+      if (reply.outcome() != Outcome.ANSWERED) {
+        throw new IOException(reply.outcome() + ": " + reply.why());
       }
     }
   }
@@ -89,6 +99,8 @@ final class ServedPage implements Proof {
     // The figure of the table, which tells that all have come.
     await(browser, "models", ">" + requests + "<", true);
     figures.promise("the histogram moves", !browser.part("latency").equals(before));
+    await(browser, "timeline", "<svg", true);
+    await(browser, "executions", "<svg", true);
     Path deployed = folder.resolve("storage/deploy/npu.jar");
     Path aside = Files.copy(home.resolve("devices/io.thalamus.npu.jar"), folder.resolve("npu.jar"));
     Files.move(aside, deployed, StandardCopyOption.ATOMIC_MOVE);
