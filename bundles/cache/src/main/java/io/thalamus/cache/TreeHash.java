@@ -10,13 +10,13 @@ import java.util.Arrays;
 /**
  * Makes long files short enough for a MAC, under a key. Immutable. SHA-256 alone takes a fifth of a
  * second for 14 MB in a process that has just begun, since the JVM interprets it until it is
- * compiled; this takes a tenth of that, and a third of the time of SHA-256 later on.
+ * compiled; this takes a quarter of that, and a third of the time of SHA-256 later on.
  *
  * <p>It is a tree of NH, the hash of UMAC (RFC 4418, section 5.2.2; twice, with a shifted key, as
  * there). Each block of 1,024 bytes becomes 16, and these are hashed in the same way under another
- * key, until at most {@link #SHORT} bytes are left. Who does not know the key finds two files of
- * one length that become the same with a probability of at most 2<sup>-64</sup> for each level; the
- * lengths are for the MAC to take.
+ * key, until at most {@link #SHORT} bytes are left. Without the key, nobody finds two files of one
+ * length that become the same with a higher probability than 2<sup>-64</sup> for each level; the
+ * MAC takes the lengths too.
  *
  * <p>Numbers have the processor's byte order: what comes out is never compared elsewhere.
  */
@@ -56,7 +56,7 @@ final class TreeHash {
 
   /**
    * Returns the key of a level: one word more than a block has, for the shifted key. The SHA-256 of
-   * the key and a number is as good as random for who knows one of both.
+   * the key and a number is as good as random as long as the key is secret.
    */
   long[] words(int level) {
     long[] words = new long[BLOCK + 1];

@@ -38,7 +38,7 @@ class FileCacheEngineTest {
     return CacheToken.of(ByteBuffer.allocate(CacheToken.SIZE).putInt(number).array());
   }
 
-  /** What the files of a compilation hold. */
+  /** The contents of the files of a compilation. */
   private static List<MemorySegment> files(int number) {
     return List.of(MemorySegment.ofArray(code(number)), MemorySegment.ofArray(new byte[3000]));
   }

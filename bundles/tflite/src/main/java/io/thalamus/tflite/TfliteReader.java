@@ -94,7 +94,7 @@ public final class TfliteReader implements ModelReader {
         try {
           return ModelConverter.convert(content, other, Standard.CONVERTERS);
         } catch (ModelFormatException _) {
-          // What is wrong with the sizes that the file was written with is told.
+          // The message is the one for the sizes that the file was written with.
         }
       }
       throw e;

@@ -41,7 +41,7 @@ class LoweredOperatorsTest {
         """);
   }
 
-  /** What TensorFlow Lite 2.21 gives for these distances from the zero point. */
+  /** The values of TensorFlow Lite 2.21 for these distances from the zero point. */
   @ParameterizedTest
   @CsvSource({
     "0, 0", "10, 4", "34, 14", "46, 19", "49, 21", "51, 22", "58, 25", "80, 34", "191, 43"

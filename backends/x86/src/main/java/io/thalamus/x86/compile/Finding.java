@@ -177,7 +177,7 @@ public final class Finding {
           sorted,
           row * rows.bytes(),
           Math.min(most, top.rows() - row));
-      // What is written behind a row belongs to the next one.
+      // Bytes behind a row belong to the next one.
       program.barrier();
     }
     half(sorted, 0, operands.output(1), results, program);

@@ -37,7 +37,7 @@ final class Fusion {
   private final int[] readers;
 
   /**
-   * What becomes of an operation.
+   * The fate of an operation.
    *
    * @param isSwallowed whether others do its work
    * @param result the operand that is written instead of its own; -1 for that

@@ -55,7 +55,7 @@ class GuardedFloatsTest {
     }
   }
 
-  /** What is of integers is compared with the reference, in graphs. */
+  /** Operations on integers are compared with the reference, in graphs. */
   private static <E extends Enum<E>> List<E> ofFloats(E[] all) {
     return Arrays.stream(all).filter(one -> !one.name().matches("INT_.*|.*_OF_ORDER")).toList();
   }

@@ -16,7 +16,7 @@ import java.util.OptionalInt;
 final class Value {
   private static final int NO_OPERAND = -1;
 
-  /** What is left out where a value or a list may be. */
+  /** A value or a list that is left out. */
   static final Value NONE = ofSequence(List.of());
 
   private final DataType type;

@@ -12,7 +12,7 @@ public final class Budget {
   private static final long BASE = 1 << 24;
   private static final long FACTOR = 16;
 
-  /** What is given back may be taken again, but not at will: it is work too. */
+  /** Bytes that are given back may be taken again, but not without end: they are work too. */
   private static final long MOST_TAKEN = 1L << 31;
 
   private final long most;

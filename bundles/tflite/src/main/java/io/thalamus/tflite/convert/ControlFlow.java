@@ -103,7 +103,7 @@ final class ControlFlow {
     return operands.stream().map(operand -> node.operand(operand).shape()).toList();
   }
 
-  /** What shapes have in common with others; other dimensions are not known. */
+  /** The dimensions that two shapes have in common; the others are not known. */
   private static List<Shape> common(Node node, List<Shape> shapes, List<Shape> others)
       throws ModelFormatException {
     node.require(

@@ -337,7 +337,7 @@ final class Reshape {
     line = node.compute(OperationCode.RESHAPE, real, open, line, node.int32Vector(-1));
     int truth = node.temporary(OperandCode.TENSOR_BOOL8, open, Quantization.NONE);
     node.emit(OperationCode.EQUAL, List.of(line, line), truth);
-    // What is no number is not equal to itself.
+    // NaN is not equal to itself.
     int either =
         node.compute(
             OperationCode.LOGICAL_OR,

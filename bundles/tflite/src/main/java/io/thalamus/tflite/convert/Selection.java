@@ -235,7 +235,7 @@ final class Selection {
     return all;
   }
 
-  /** Where only an execution tells how many, all are sorted, and some of them taken. */
+  /** Sorts all and takes some of them, if only an execution tells how many. */
   private static void topK(Node node) throws ModelFormatException {
     if (node.isKnown(1)) {
       List<Integer> outputs = List.of(node.out(0), node.out(1));
