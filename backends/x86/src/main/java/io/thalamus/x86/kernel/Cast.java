@@ -2,7 +2,6 @@
 package io.thalamus.x86.kernel;
 
 import io.thalamus.x86.asm.Address;
-import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.asm.Gpr;
@@ -63,18 +62,7 @@ public record Cast(Type from, Type to, int count) {
     Assembler a = emitter.assembler();
     final int entry = a.position();
     emitter.arguments();
-    Loops.repeat(
-        a,
-        Gpr.R9,
-        count / LANES,
-        () -> {
-          some(emitter, LANES);
-          a.emit(Alu.ADD, Gpr.RDX, LANES * from.size);
-          a.emit(Alu.ADD, Gpr.RCX, LANES * to.size);
-        });
-    if (count % LANES > 0) {
-      some(emitter, count % LANES);
-    }
+    Loops.convert(a, count, LANES, from.size, to.size, elements -> some(emitter, elements));
     a.vzeroupper();
     a.ret();
     return new Function(

@@ -39,6 +39,29 @@ final class Loops {
   }
 
   /**
+   * Writes a loop that makes a run at RDX one at RCX, some elements at a time, and the rest behind
+   * it. R9 counts.
+   *
+   * @param read bytes of an element at RDX
+   * @param written bytes of an element at RCX
+   * @param body writes what is done with so many, and changes none of these
+   */
+  static void convert(Assembler a, int count, int atOnce, int read, int written, IntConsumer body) {
+    repeat(
+        a,
+        Gpr.R9,
+        count / atOnce,
+        () -> {
+          body.accept(atOnce);
+          a.emit(Alu.ADD, Gpr.RDX, atOnce * read);
+          a.emit(Alu.ADD, Gpr.RCX, atOnce * written);
+        });
+    if (count % atOnce > 0) {
+      body.accept(count % atOnce);
+    }
+  }
+
+  /**
    * Moves a pointer over the cells of a window, line by line, and in the end below it.
    *
    * @param lines counts lines

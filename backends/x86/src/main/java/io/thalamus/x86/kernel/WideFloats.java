@@ -2,7 +2,6 @@
 package io.thalamus.x86.kernel;
 
 import io.thalamus.x86.asm.Address;
-import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Length;
@@ -34,18 +33,7 @@ public record WideFloats(boolean isNarrowed, int count) {
     emitter.arguments();
     int read = isNarrowed ? Double.BYTES : Float.BYTES;
     int written = isNarrowed ? Float.BYTES : Double.BYTES;
-    Loops.repeat(
-        a,
-        Gpr.R9,
-        count / LANES,
-        () -> {
-          some(a, LANES);
-          a.emit(Alu.ADD, Gpr.RDX, LANES * read);
-          a.emit(Alu.ADD, Gpr.RCX, LANES * written);
-        });
-    if (count % LANES > 0) {
-      some(a, count % LANES);
-    }
+    Loops.convert(a, count, LANES, read, written, elements -> some(a, elements));
     a.vzeroupper();
     a.ret();
     return new Function(
