@@ -279,14 +279,16 @@ public final class FencedChain {
       }
     }
 
-    /** Makes its call; returns why not, or null. */
+    /**
+     * Makes its call; returns why not, or null. The limit of the first one, which runs already,
+     * counts from before its call.
+     */
     private Answer<ExecutionResult> launch() {
       PendingCall<ExecutionResult> made = model.launch(this, config);
       if (made.refusal() == null) {
-        long now = now();
         synchronized (lock) {
           call = made;
-          begin(now);
+          begin(startNanos);
         }
       }
       return made.refusal();
