@@ -307,21 +307,11 @@ final class Fused {
     node.out(scaled(node, ops.matmul(first, second), scale, 4));
   }
 
-  /**
-   * A recurrent layer with stored weights, as LSTM with the real numbers that they stand for. Its
-   * inputs stay real too, where ONNX Runtime stores them in 8 bits at each step.
-   */
+  /** A recurrent layer with stored weights, whose inputs and states are rounded to 8 bits. */
   private static void dynamicLstm(Node node) throws ModelFormatException {
-    List<Value> inputs = new ArrayList<>();
-    for (int i = 0; i < LSTM_INPUTS; i++) {
-      inputs.add(node.has(i) ? node.in(i) : null);
-    }
-    inputs.set(1, lstmWeights(node, 1, LSTM_INPUTS));
-    inputs.set(2, lstmWeights(node, 2, LSTM_INPUTS + 2));
-    List<Value> results = node.compute("LSTM", node.onnx().attributes(), inputs, 3);
-    for (int i = 0; i < results.size(); i++) {
-      node.out(i, results.get(i));
-    }
+    Value weights = lstmWeights(node, 1, LSTM_INPUTS);
+    Value recurrent = lstmWeights(node, 2, LSTM_INPUTS + 2);
+    Recurrent.run(node, 4, weights, recurrent, true);
   }
 
   /** Stored weights of each direction, turned, with one scale or one for each column. */

@@ -190,20 +190,23 @@ public final class GraphConverter {
         scope.put(input.name(), ops.fill(type, shape, 0));
         continue;
       }
+      boolean isHalf = input.type() == DataType.BFLOAT16;
+      DataType given = isHalf ? DataType.UINT16 : type;
       int operand =
           ops.builder()
               .operand(
                   new Operand(
-                      type.argument().orElseThrow(),
+                      given.argument().orElseThrow(),
                       Emitter.physical(shape),
-                      Emitter.argumentQuantization(type.argument().orElseThrow()),
+                      Emitter.argumentQuantization(given.argument().orElseThrow()),
                       Lifetime.SUBGRAPH_INPUT,
                       input.name()));
       inputs.add(operand);
-      if (!type.argument().equals(type.operand())) {
-        operand = ops.convert(operand, Emitter.code(type));
+      if (!given.argument().equals(given.operand())) {
+        operand = ops.convert(operand, Emitter.code(given));
       }
-      scope.put(input.name(), Value.of(type, shape, operand));
+      Value value = Value.of(given, shape, operand);
+      scope.put(input.name(), isHalf ? UpperHalves.reals(ops, value) : value);
     }
     return inputs;
   }
@@ -402,6 +405,13 @@ public final class GraphConverter {
       Value value = scope.get(output.name());
       if (value.isSequence()) {
         throw new ModelFormatException("output '" + output.name() + "' is a sequence");
+      }
+      if (output.type() == DataType.BFLOAT16) {
+        if (value.isOpen()) {
+          throw new ModelFormatException(
+              "output '" + output.name() + "' is BFLOAT16 of a size that only an execution tells");
+        }
+        value = UpperHalves.of(ops, value);
       }
       OperandType type = value.type().argument().orElseThrow();
       int operand = output(value, type, output.name(), used);

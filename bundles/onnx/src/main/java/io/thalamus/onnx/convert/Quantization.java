@@ -6,6 +6,7 @@ import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import java.util.Arrays;
+import java.util.List;
 
 /**
  * Quantization with ONNX's own rounding, to the even one of two neighbours; NNAPI's operations on
@@ -146,9 +147,8 @@ final class Quantization {
         : real;
   }
 
-  private static void dynamic(Node node) throws ModelFormatException {
-    Ops ops = node.ops();
-    Value value = node.in(0);
+  /** The scale and the zero point, still as a real, that DynamicQuantizeLinear finds. */
+  private static List<Value> found(Ops ops, Value value) throws ModelFormatException {
     int[] axes = Dims.range(value.rank());
     Value most = ops.max(ops.reshape(ops.reduce(Reduction.MAX, value, axes)), 0);
     Value least = ops.min(ops.reshape(ops.reduce(Reduction.MIN, value, axes)), 0);
@@ -157,11 +157,26 @@ final class Quantization {
     Value isProper = ops.binary(Binary.GREATER, steps, ops.number(value.type(), 0));
     Value scale = ops.select(isProper, steps, ops.number(value.type(), 1));
     Value negated = ops.unary(Unary.NEG, least);
-    Value zero = ops.roundSmall(ops.min(ops.max(ops.div(negated, scale), 0), 255));
-    Value point = ops.whole(zero, DataType.UINT8);
-    node.out(0, quantized(ops, value, scale, point, DataType.UINT8));
-    node.out(1, scale);
+    return List.of(scale, ops.roundSmall(ops.min(ops.max(ops.div(negated, scale), 0), 255)));
+  }
+
+  private static void dynamic(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    List<Value> found = found(ops, value);
+    Value point = ops.whole(found.get(1), DataType.UINT8);
+    node.out(0, quantized(ops, value, found.get(0), point, DataType.UINT8));
+    node.out(1, found.get(0));
     node.out(2, point);
+  }
+
+  /** Reals rounded to the grid that DynamicQuantizeLinear finds for them. */
+  static Value rounded(Ops ops, Value value) throws ModelFormatException {
+    List<Value> found = found(ops, value);
+    Value scale = found.get(0);
+    Value zero = found.get(1);
+    Value whole = ops.add(ops.roundSmall(ops.div(value, scale)), zero);
+    return ops.mul(ops.sub(ops.min(ops.max(whole, 0), 255), zero), scale);
   }
 
   /** Differences of small integers, which are whole as floats; devices are fast at these. */

@@ -20,12 +20,16 @@ final class Recurrent {
   private Recurrent() {}
 
   static void addTo(Converters table) {
-    table.add("LSTM", node -> run(node, 4));
-    table.add("GRU", node -> run(node, 3));
-    table.add("RNN", node -> run(node, 1));
+    table.add("LSTM", node -> run(node, 4, node.in(1), node.in(2), false));
+    table.add("GRU", node -> run(node, 3, node.in(1), node.in(2), false));
+    table.add("RNN", node -> run(node, 1, node.in(1), node.in(2), false));
   }
 
-  /** The settings and inputs of one direction. */
+  /**
+   * The settings and inputs of one direction.
+   *
+   * @param isStored whether what is multiplied by weights is rounded to 8 bits before
+   */
   private record Cell(
       Node node,
       int size,
@@ -34,7 +38,8 @@ final class Recurrent {
       Value bias,
       Value peepholes,
       List<String> activations,
-      double clip) {
+      double clip,
+      boolean isStored) {
 
     Ops ops() {
       return node.ops();
@@ -83,21 +88,23 @@ final class Recurrent {
     return given.strings();
   }
 
-  private static void run(Node node, int gates) throws ModelFormatException {
+  /** Converts a layer whose weights are {@code [directions, gates * size, columns]}. */
+  static void run(Node node, int gates, Value weights, Value recurrent, boolean isStored)
+      throws ModelFormatException {
     Ops ops = node.ops();
     boolean isBatchFirst = node.flag("layout", false);
     Value input = isBatchFirst ? ops.transpose(node.in(0), 1, 0, 2) : node.in(0);
     node.require(
-        input.rank() == 3 && node.in(1).rank() == 3 && node.in(2).rank() == 3,
+        input.rank() == 3 && weights.rank() == 3 && recurrent.rank() == 3,
         "its inputs have not 3 dimensions");
     int steps = input.dim(0);
     int batch = input.dim(1);
-    int size = node.in(2).dim(2);
+    int size = recurrent.dim(2);
     String direction = node.text("direction", "forward");
     int directions = direction.equals("bidirectional") ? 2 : 1;
     node.require(
-        node.in(1).dim(0) == directions && node.in(1).dim(1) == gates * size,
-        "its weights " + node.in(1).text() + " do not fit " + size + " cells");
+        weights.dim(0) == directions && weights.dim(1) == gates * size,
+        "its weights " + weights.text() + " do not fit " + size + " cells");
     boolean isWhole =
         !node.has(4)
             || node.isKnown(4) && Arrays.stream(node.ints(4)).allMatch(length -> length == steps);
@@ -105,6 +112,7 @@ final class Recurrent {
     node.require(isWhole || lengths.count() == batch, "its lengths are not " + batch);
     List<String> activations = activations(node, directions, gates);
     int each = activations.size() / directions;
+    Value isIn = lengths == null ? null : isIn(ops, lengths, steps);
     List<Value> all = new ArrayList<>();
     List<Value> lastHidden = new ArrayList<>();
     List<Value> lastCell = new ArrayList<>();
@@ -118,12 +126,13 @@ final class Recurrent {
           new Cell(
               node,
               size,
-              ops.at(node.in(1), 0, d),
-              ops.at(node.in(2), 0, d),
+              ops.at(weights, 0, d),
+              ops.at(recurrent, 0, d),
               bias,
               gates == 4 && node.has(7) ? ops.at(node.in(7), 0, d) : null,
               activations.subList(d * each, d * each + each),
-              node.real("clip", 0));
+              node.real("clip", 0),
+              isStored && steps <= MAX_STEPS);
       Value hidden = state(node, 5, d, batch, size, isBatchFirst);
       Value data = isReverse ? reversed(ops, input, lengths) : input;
       List<Value> states = new ArrayList<>(List.of(hidden));
@@ -131,14 +140,12 @@ final class Recurrent {
         states.add(state(node, 6, d, batch, size, isBatchFirst));
       }
       List<Value> first = List.copyOf(states);
-      Value outputs = sequence(cell, data, states, gates);
+      Value outputs =
+          cell.isStored() ? stored(cell, data, states, isIn) : sequence(cell, data, states, gates);
       if (lengths != null) {
-        Value step = ops.integers(new int[] {steps, 1}, ops.budget().range(steps));
-        Value row = ops.reshape(lengths, 1, batch);
-        Value isIn = ops.reshape(ops.binary(Binary.LESS, step, row), steps, batch, 1);
         states.set(0, last(ops, outputs, lengths, hidden));
         outputs = ops.select(isIn, outputs, ops.number(outputs.type(), 0));
-        if (gates == 4 && node.wants(2)) {
+        if (gates == 4 && node.wants(2) && !cell.isStored()) {
           states.set(1, lastCell(cell, data, first, isIn));
         }
       }
@@ -157,6 +164,14 @@ final class Recurrent {
     if (gates == 4) {
       node.out(2, ops.stack(lastCell, axis));
     }
+  }
+
+  /** For each step and sequence whether the step is one of it. */
+  private static Value isIn(Ops ops, Value lengths, int steps) throws ModelFormatException {
+    int batch = lengths.count();
+    Value step = ops.integers(new int[] {steps, 1}, ops.budget().range(steps));
+    Value row = ops.reshape(lengths, 1, batch);
+    return ops.reshape(ops.binary(Binary.LESS, step, row), steps, batch, 1);
   }
 
   private static Value reversed(Ops ops, Value value, Value lengths) throws ModelFormatException {
@@ -185,7 +200,7 @@ final class Recurrent {
     List<Value> states = new ArrayList<>(first);
     for (int step = 0; step < input.dim(0); step++) {
       List<Value> before = List.copyOf(states);
-      lstmStep(cell, ops.at(input, 0, step), states);
+      lstmStep(cell, sums(cell, ops.at(input, 0, step), states.get(0)), states);
       Value goesOn = ops.at(isIn, 0, step);
       for (int i = 0; i < 2; i++) {
         states.set(i, ops.select(goesOn, states.get(i), before.get(i)));
@@ -215,7 +230,7 @@ final class Recurrent {
     for (int step = 0; step < input.dim(0); step++) {
       Value x = ops.at(input, 0, step);
       switch (gates) {
-        case 4 -> lstmStep(cell, x, states);
+        case 4 -> lstmStep(cell, sums(cell, x, states.getFirst()), states);
         case 3 -> gruStep(cell, x, states);
         default -> states.set(0, cell.activated(0, sum(cell, x, states.get(0), 0, 1)));
       }
@@ -260,18 +275,67 @@ final class Recurrent {
     states.set(0, ops.add(ops.mul(rest, fresh), ops.mul(update, h)));
   }
 
-  private static void lstmStep(Cell cell, Value x, List<Value> states) throws ModelFormatException {
+  /** The weighted sums of the four gates of an LSTM, in ONNX's order i, o, f, c. */
+  private static List<Value> sums(Cell cell, Value x, Value h) throws ModelFormatException {
+    List<Value> sums = new ArrayList<>();
+    for (int gate = 0; gate < 4; gate++) {
+      sums.add(sum(cell, x, h, gate, 4));
+    }
+    return sums;
+  }
+
+  private static void lstmStep(Cell cell, List<Value> sums, List<Value> states)
+      throws ModelFormatException {
     Ops ops = cell.ops();
-    Value h = states.get(0);
     Value c = states.get(1);
     cell.node().require(!cell.node().flag("input_forget", false), "its gates are coupled");
-    Value in = cell.activated(0, peeped(cell, sum(cell, x, h, 0, 4), c, 0));
-    Value forget = cell.activated(0, peeped(cell, sum(cell, x, h, 2, 4), c, 2));
-    Value fresh = cell.activated(1, sum(cell, x, h, 3, 4));
+    Value in = cell.activated(0, peeped(cell, sums.get(0), c, 0));
+    Value forget = cell.activated(0, peeped(cell, sums.get(2), c, 2));
+    Value fresh = cell.activated(1, sums.get(3));
     Value next = ops.add(ops.mul(forget, c), ops.mul(in, fresh));
-    Value out = cell.activated(0, peeped(cell, sum(cell, x, h, 1, 4), next, 1));
+    Value out = cell.activated(0, peeped(cell, sums.get(1), next, 1));
     states.set(0, ops.mul(out, cell.activated(2, next)));
     states.set(1, next);
+  }
+
+  /**
+   * All outputs of one direction as ONNX Runtime computes them with one thread: all inputs are
+   * rounded together, and at each step the states of all sequences, of which those that have ended
+   * are 0. The states become the last ones.
+   */
+  private static Value stored(Cell cell, Value input, List<Value> states, Value isIn)
+      throws ModelFormatException {
+    Ops ops = cell.ops();
+    int steps = input.dim(0);
+    int batch = input.dim(1);
+    Value rows = ops.reshape(Quantization.rounded(ops, input), steps * batch, input.dim(2));
+    Value bias =
+        ops.add(ops.part(cell.bias(), 0, 0, 4 * cell.size()),
+            ops.part(cell.bias(), 0, 4 * cell.size(), 4 * cell.size()));
+    Value fromInput =
+        ops.reshape(
+            ops.fullyConnected(rows, cell.weights(), bias), steps, batch, 4 * cell.size());
+    Value none = ops.fill(DataType.FLOAT, new int[] {4 * cell.size()}, 0);
+    Value zero = ops.number(DataType.FLOAT, 0);
+    List<Value> outputs = new ArrayList<>();
+    for (int step = 0; step < steps; step++) {
+      Value before = states.get(1);
+      Value h = Quantization.rounded(ops, states.getFirst());
+      Value all =
+          ops.add(ops.at(fromInput, 0, step), ops.fullyConnected(h, cell.recurrent(), none));
+      List<Value> sums = new ArrayList<>();
+      for (int gate = 0; gate < 4; gate++) {
+        sums.add(ops.part(all, 1, gate * cell.size(), cell.size()));
+      }
+      lstmStep(cell, sums, states);
+      if (isIn != null) {
+        Value goesOn = ops.at(isIn, 0, step);
+        states.set(0, ops.select(goesOn, states.get(0), zero));
+        states.set(1, ops.select(goesOn, states.get(1), before));
+      }
+      outputs.add(states.getFirst());
+    }
+    return ops.stack(outputs, 0);
   }
 
   /** A sum with a part of the cell's state, where there are peepholes; in ONNX's order i, o, f. */

@@ -51,6 +51,7 @@ final class Trees {
   private final int[] missing;
   private final Map<Long, Integer> places = new HashMap<>();
   private final int[] roots;
+  private Value ends;
 
   /** The trees of the operators with lists that name the tree of each node. */
   private Trees(Node node) throws ModelFormatException {
@@ -245,7 +246,14 @@ final class Trees {
   }
 
   /** For each row and tree the node where the row ends. */
-  private Value leaves() throws ModelFormatException {
+  private Value ends() throws ModelFormatException {
+    if (ends == null) {
+      ends = found();
+    }
+    return ends;
+  }
+
+  private Value found() throws ModelFormatException {
     Value rows = ops.cast(node.in(0), DataType.FLOAT);
     node.require(rows.rank() == 1 || rows.rank() == 2, "its data are " + rows.text());
     Value data = rows.rank() == 1 ? ops.reshape(rows, 1, rows.count()) : rows;
@@ -297,15 +305,11 @@ final class Trees {
     return ops.binary(Binary.NOT_EQUAL, found, ops.number(found.type(), 0));
   }
 
-  /**
-   * For each row and output what the leaves say together.
-   *
-   * @param prefix of the names of the settings
-   * @param outputs how many there are
-   * @param none what a leaf says of an output that it does not name
-   */
-  private Value scores(String prefix, int outputs, Reduction kind, double none)
-      throws ModelFormatException {
+  /** The weights that leaves have for outputs. */
+  private record Leaves(int[] places, int[] targets, float[] weights) {}
+
+  /** The leaves by the names of their settings. */
+  private Leaves leaves(String prefix) throws ModelFormatException {
     int[] trees = ints(prefix + "_treeids");
     int[] ids = ints(prefix + "_nodeids");
     int[] targets = ints(prefix + "_ids");
@@ -315,48 +319,48 @@ final class Trees {
             && trees.length == targets.length
             && trees.length == weights.length,
         "its lists of weights are of different lengths");
-    int[] leaves = new int[trees.length];
-    for (int i = 0; i < leaves.length; i++) {
-      leaves[i] = place(trees[i], ids[i]);
+    int[] places = new int[trees.length];
+    for (int i = 0; i < places.length; i++) {
+      places[i] = place(trees[i], ids[i]);
     }
-    return scores(leaves, targets, weights, outputs, kind, none);
+    return new Leaves(places, targets, weights);
   }
 
-  private Value scores(
-      int[] named, int[] targets, float[] weights, int outputs, Reduction kind, double none)
+  /**
+   * For each row and output what the leaves say together.
+   *
+   * @param outputs how many there are
+   * @param none what a leaf says of an output that it does not name
+   */
+  private Value scores(Leaves said, int outputs, Reduction kind, double none)
       throws ModelFormatException {
     double[] table = ops.budget().doubles(Math.multiplyExact(count, outputs));
     Arrays.fill(table, none);
     boolean[] isNamed = new boolean[table.length];
-    for (int i = 0; i < named.length; i++) {
-      node.require(
-          targets[i] >= 0 && targets[i] < outputs, "it has a weight of output " + targets[i]);
-      int place = named[i] * outputs + targets[i];
-      table[place] =
-          isNamed[place] && kind == Reduction.SUM ? table[place] + weights[i] : weights[i];
+    for (int i = 0; i < said.places().length; i++) {
+      int target = said.targets()[i];
+      node.require(target >= 0 && target < outputs, "it has a weight of output " + target);
+      int place = said.places()[i] * outputs + target;
+      float weight = said.weights()[i];
+      table[place] = isNamed[place] && kind == Reduction.SUM ? table[place] + weight : weight;
       isNamed[place] = true;
     }
-    Value leaves = leaves();
-    Value said =
-        ops.gather(ops.constant(DataType.FLOAT, new int[] {count, outputs}, table), 0, leaves);
-    return ops.reshape(ops.reduce(kind, said, 1), leaves.dim(0), outputs);
+    Value ends = ends();
+    Value found =
+        ops.gather(ops.constant(DataType.FLOAT, new int[] {count, outputs}, table), 0, ends);
+    return ops.reshape(ops.reduce(kind, found, 1), ends.dim(0), outputs);
   }
 
   /** What the trees say, together. */
-  private Value together(String aggregate, Said said) throws ModelFormatException {
+  private Value together(String aggregate, Leaves said, int outputs) throws ModelFormatException {
     return switch (aggregate) {
-      case "SUM" -> said.scores(Reduction.SUM, 0);
-      case "AVERAGE" -> ops.mul(said.scores(Reduction.SUM, 0), 1.0 / roots.length);
-      case "MIN" -> said.scores(Reduction.MIN, Double.POSITIVE_INFINITY);
-      case "MAX" -> said.scores(Reduction.MAX, Double.NEGATIVE_INFINITY);
+      case "SUM" -> scores(said, outputs, Reduction.SUM, 0);
+      case "AVERAGE" ->
+          ops.mul(scores(said, outputs, Reduction.SUM, 0), 1.0 / roots.length);
+      case "MIN" -> scores(said, outputs, Reduction.MIN, Double.POSITIVE_INFINITY);
+      case "MAX" -> scores(said, outputs, Reduction.MAX, Double.NEGATIVE_INFINITY);
       default -> throw node.refuse("its aggregate_function is " + aggregate);
     };
-  }
-
-  /** The scores of leaves, in one of the ways to join them. */
-  @FunctionalInterface
-  private interface Said {
-    Value scores(Reduction kind, double none) throws ModelFormatException;
   }
 
   private static void ensemble(Node node) throws ModelFormatException {
@@ -377,32 +381,54 @@ final class Trees {
         "its leaves and settings do not fit each other");
     int nodes = trees.numbers("nodes_modes").length;
     int[] leaves = IntStream.range(nodes, nodes + targets.length).toArray();
-    Value scores =
-        trees.together(
-            AGGREGATES.get(aggregate),
-            (kind, none) -> trees.scores(leaves, targets, weights, outputs, kind, none));
-    node.out(Scores.transformed(node, scores, TRANSFORMS.get(transform)));
+    trees.regress(
+        new Leaves(leaves, targets, weights),
+        outputs,
+        AGGREGATES.get(aggregate),
+        TRANSFORMS.get(transform));
   }
 
   private void regress() throws ModelFormatException {
     int targets = node.setting("n_targets", 1);
     node.require(targets > 0, "it has " + targets + " targets");
-    Value scores =
-        together(
-            node.text("aggregate_function", "SUM"),
-            (kind, none) -> scores("target", targets, kind, none));
+    regress(
+        leaves("target"),
+        targets,
+        node.text("aggregate_function", "SUM"),
+        node.text("post_transform", "NONE"));
+  }
+
+  private void regress(Leaves said, int outputs, String aggregate, String transform)
+      throws ModelFormatException {
+    Value scores = together(aggregate, said, outputs);
     float[] base = reals("base_values");
     if (base.length > 0) {
-      node.require(base.length == targets, "it has " + base.length + " base_values");
+      node.require(base.length == outputs, "it has " + base.length + " base_values");
       scores = Scores.added(ops, scores, base);
     }
-    node.out(Scores.transformed(node, scores));
+    if (outputs > 1) {
+      node.out(Scores.transformed(node, named(scores, said, outputs), transform));
+      return;
+    }
+    // ONNX Runtime leaves a single target as it is, but for this one.
+    node.out(transform.equals("PROBIT") ? Scores.transformed(node, scores, transform) : scores);
+  }
+
+  /** The scores, but 0 without any base where no leaf of a row names an output. */
+  private Value named(Value scores, Leaves said, int outputs) throws ModelFormatException {
+    float[] ones = new float[said.weights().length];
+    Arrays.fill(ones, 1);
+    Leaves flags = new Leaves(said.places(), said.targets(), ones);
+    Value zero = ops.number(DataType.FLOAT, 0);
+    Value isNamed =
+        ops.binary(Binary.GREATER, scores(flags, outputs, Reduction.MAX, 0), zero);
+    return ops.select(isNamed, scores, zero);
   }
 
   private void classify() throws ModelFormatException {
     int classes = Scores.classes(node, "classlabels_int64s");
     float[] base = reals("base_values");
-    Value scores = scores("class", classes, Reduction.SUM, 0);
+    Value scores = scores(leaves("class"), classes, Reduction.SUM, 0);
     if (classes > 2) {
       node.require(
           base.length == 0 || base.length == classes, "it has " + base.length + " base_values");

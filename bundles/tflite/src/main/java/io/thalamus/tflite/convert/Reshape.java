@@ -8,6 +8,7 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.tflite.convert.Rfft.Complex;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -26,20 +27,40 @@ final class Reshape {
   private Reshape() {}
 
   static void addTo(Converters table) {
-    table.add(BuiltinOperator.RESHAPE, ofParts(Reshape::reshape));
-    table.add(BuiltinOperator.SQUEEZE, ofParts(Reshape::squeeze));
-    table.add(BuiltinOperator.EXPAND_DIMS, ofParts(Reshape::expandDims));
+    table.add(
+        BuiltinOperator.RESHAPE,
+        ofParts(Reshape::reshape, (node, shape) -> resolved(shape, wanted(node, shape))));
+    table.add(
+        BuiltinOperator.SQUEEZE,
+        ofParts(Reshape::squeeze, (node, shape) -> without(shape, squeezed(node, shape))));
+    table.add(
+        BuiltinOperator.EXPAND_DIMS,
+        ofParts(
+            Reshape::expandDims,
+            (node, shape) ->
+                inserted(node, shape, node.axis(node.onlyInt(1), shape.rank() + 1))));
     table.add(BuiltinOperator.PACK, Reshape::pack);
     table.add(BuiltinOperator.UNPACK, Reshape::unpack);
     table.add(BuiltinOperator.SHAPE, Reshape::shape);
     table.add(BuiltinOperator.RANK, Reshape::rank);
   }
 
-  /** The two parts of complex numbers have no shape of their own. */
-  private static OperatorConverter ofParts(OperatorConverter converter) {
+  /** The shape that an operator gives to what has another one. */
+  @FunctionalInterface
+  private interface Rule {
+    Shape shape(Node node, Shape shape) throws ModelFormatException;
+  }
+
+  /** The two parts of complex numbers stay as they are, and have another shape. */
+  private static OperatorConverter ofParts(OperatorConverter converter, Rule rule) {
     return node -> {
       if (node.input(0).is(TensorType.COMPLEX64)) {
-        node.setComplex(0, node.complex(0));
+        Complex parts = node.complex(0);
+        Shape shape = rule.shape(node, parts.shape());
+        node.require(
+            shape.isFullySpecified() && shape.elementCount() == parts.shape().elementCount(),
+            "its numbers of shape %s do not fill %s".formatted(parts.shape(), shape));
+        node.setComplex(0, new Complex(parts.real(), parts.imaginary(), shape));
       } else {
         converter.convert(node);
       }
@@ -69,18 +90,10 @@ final class Reshape {
 
   /** The shape stands in the output, which the file's writer inferred; else in input or options. */
   private static void reshape(Node node) throws ModelFormatException {
-    if (node.input(0).is(TensorType.COMPLEX64)) {
-      node.setComplex(0, node.complex(0)); // whatever their shape
-      return;
-    }
     Shape written = TensorTypes.shape(node.output(0));
     int input = node.in(0);
     Operand source = node.operand(input);
-    boolean isStated =
-        isPlausible(source.shape(), written)
-            && (source.shape().isFullySpecified()
-                || TensorTypes.openShape(node.output(0)).isFullySpecified());
-    int[] wanted = isStated ? written.toArray() : requested(node);
+    int[] wanted = wanted(node, source.shape());
     if (!Strided.isBeyond(source)) {
       Shape result = written.rank() == wanted.length ? written : Shape.of(nonNegative(wanted));
       int output = node.out(0, code(source), result, source.quantization());
@@ -128,6 +141,16 @@ final class Reshape {
         node.out(0, OperandCode.TENSOR_INT32, shape, Quantization.NONE));
   }
 
+  /** The shape of the result, of which one dimension may be -1. */
+  private static int[] wanted(Node node, Shape source) throws ModelFormatException {
+    Shape written = TensorTypes.shape(node.output(0));
+    boolean isStated =
+        isPlausible(source, written)
+            && (source.isFullySpecified()
+                || TensorTypes.openShape(node.output(0)).isFullySpecified());
+    return isStated ? written.toArray() : requested(node);
+  }
+
   /** Converters that know no shape write none or a wrong one. */
   private static boolean isPlausible(Shape source, Shape written) {
     return written.isFullySpecified()
@@ -159,16 +182,22 @@ final class Reshape {
   }
 
   private static void squeeze(Node node) throws ModelFormatException {
-    if (node.input(0).is(TensorType.COMPLEX64)) {
-      node.setComplex(0, node.complex(0)); // whatever their shape
-      return;
-    }
     int input = node.in(0);
     Shape shape = node.operand(input).shape();
     if (node.isScalar(node.output(0)) || node.isScalar(node.input(0))) {
       emit(node, input, node.out(0));
       return;
     }
+    int[] sorted = squeezed(node, shape);
+    if (Strided.isBeyond(node.operand(input))) {
+      Strided.reshape(node, input, without(shape, sorted), node.out(0));
+      return;
+    }
+    node.emit(OperationCode.SQUEEZE, List.of(input, node.int32Vector(sorted)), node.out(0));
+  }
+
+  /** The axes that SQUEEZE takes away, in order. */
+  private static int[] squeezed(Node node, Shape shape) throws ModelFormatException {
     SqueezeOptions options = node.options(new SqueezeOptions());
     int[] dimensions =
         node.operator().checked().ints(options::squeezeDimsLength, options::squeezeDims);
@@ -181,12 +210,7 @@ final class Reshape {
         axes.add(i);
       }
     }
-    int[] sorted = axes.stream().distinct().sorted().mapToInt(Integer::intValue).toArray();
-    if (Strided.isBeyond(node.operand(input))) {
-      Strided.reshape(node, input, without(shape, sorted), node.out(0));
-      return;
-    }
-    node.emit(OperationCode.SQUEEZE, List.of(input, node.int32Vector(sorted)), node.out(0));
+    return axes.stream().distinct().sorted().mapToInt(Integer::intValue).toArray();
   }
 
   private static Shape without(Shape shape, int... axes) {
@@ -202,10 +226,6 @@ final class Reshape {
   }
 
   private static void expandDims(Node node) throws ModelFormatException {
-    if (node.input(0).is(TensorType.COMPLEX64)) {
-      node.setComplex(0, node.complex(0)); // whatever their shape
-      return;
-    }
     int input = node.in(0);
     if (node.isScalar(node.input(0))) {
       node.alias(0, input); // it has one dimension already

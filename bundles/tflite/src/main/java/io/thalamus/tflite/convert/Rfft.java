@@ -26,8 +26,14 @@ final class Rfft {
     table.add(BuiltinOperator.IMAG, node -> part(node, Complex::imaginary));
   }
 
-  /** The operands of a tensor of complex numbers, of any shape with so many elements. */
-  record Complex(int real, int imaginary) {}
+  /**
+   * A tensor of complex numbers.
+   *
+   * @param real the operand with their real parts, of any shape with so many elements
+   * @param imaginary the same of their imaginary parts
+   * @param shape their own
+   */
+  record Complex(int real, int imaginary, Shape shape) {}
 
   private static void transform(Node node) throws ModelFormatException {
     int[] length = node.ints(1);
@@ -47,17 +53,19 @@ final class Rfft {
     int real = product(node, data, rows, columns, bins, length[1], true);
     int imaginary = product(node, data, rows, columns, bins, length[1], false);
     int height = shape.dimension(rank - 2);
+    Shape result = shape.with(rank - 2, length[0]).with(rank - 1, bins);
     node.setComplex(
         0,
         length[0] == 1 && height == 1
-            ? new Complex(real, imaginary)
-            : alongColumns(node, real, imaginary, height, bins, length[0]));
+            ? new Complex(real, imaginary, result)
+            : alongColumns(node, real, imaginary, height, result));
   }
 
   /** The same along the other axis, of complex numbers: four products. */
   private static Complex alongColumns(
-      Node node, int real, int imaginary, int height, int bins, int length)
-      throws ModelFormatException {
+      Node node, int real, int imaginary, int height, Shape result) throws ModelFormatException {
+    int bins = result.dimension(result.rank() - 1);
+    int length = result.dimension(result.rank() - 2);
     int images = node.operand(real).shape().dimension(0) / height;
     Shape image = Shape.of(images, height, bins);
     int[] parts = new int[4];
@@ -73,7 +81,8 @@ final class Rfft {
     Shape columns = Shape.of(images, bins, length);
     return new Complex(
         Strided.permuted(node, Reshape.reshaped(node, sum, columns), 0, 2, 1),
-        Strided.permuted(node, Reshape.reshaped(node, turn, columns), 0, 2, 1));
+        Strided.permuted(node, Reshape.reshaped(node, turn, columns), 0, 2, 1),
+        result);
   }
 
   private static int product(
@@ -113,7 +122,7 @@ final class Rfft {
     int sum =
         node.compute(
             OperationCode.ADD, squares, squares, square(node, input.imaginary(), none), none);
-    Reshape.emit(node, node.compute(OperationCode.SQRT, sum, sum), node.out(0));
+    emit(node, node.compute(OperationCode.SQRT, sum, sum), input.shape());
   }
 
   private static int square(Node node, int operand, int none) throws ModelFormatException {
@@ -121,6 +130,14 @@ final class Rfft {
   }
 
   private static void part(Node node, ToIntFunction<Complex> choice) throws ModelFormatException {
-    Reshape.emit(node, choice.applyAsInt(node.complex(0)), node.out(0));
+    Complex input = node.complex(0);
+    emit(node, choice.applyAsInt(input), input.shape());
+  }
+
+  /** Gives reals in the shape that was computed, which the file may not have known. */
+  private static void emit(Node node, int reals, Shape shape) throws ModelFormatException {
+    int output = node.out(0);
+    node.builder().reshape(output, shape);
+    Reshape.emit(node, reals, output);
   }
 }
