@@ -22,6 +22,7 @@ class BitsTest {
   private static final int INT32 = 6;
   private static final int FLOAT16 = 10;
   private static final int UINT32 = 12;
+  private static final int BFLOAT16 = 16;
 
   private final OnnxFileBuilder file = new OnnxFileBuilder();
 
@@ -189,5 +190,31 @@ class BitsTest {
     float[] found = TestFiles.run(file, x);
     assertEquals(-120, found[0], 1e-4);
     assertEquals(4, found[1], 1e-4);
+  }
+
+  /** Stored are the upper halves of reals: those of 1.5, -2, an infinity, and a small number. */
+  @Test
+  void halvesOfRealsAreTakenAndGiven() throws Exception {
+    int[] stored = {0x3fc0, 0xc000, 0x7f80, 0x0080};
+    file.input("x", BFLOAT16, 4)
+        .floats("k", new long[] {4}, 1, 3, 1, 1)
+        .floats("e", new long[] {4}, 0x1p-8f, 0x1.01p-6f, 0, 0)
+        .node("Mul", List.of("x", "k"), "m")
+        .node("Add", List.of("m", "e"), "y")
+        .output("y", BFLOAT16, 4);
+    byte[] given =
+        TestGraph.run(new CpuDevice("1.0.0"), TestFiles.read(file.build()), halves(stored));
+    // 1.50390625 is between two, of which 1.5 is the even one; -5.984 is nearer to -5.96875
+    int[] expected = {0x3fc0, Float.floatToIntBits(-5.96875f) >>> 16, 0x7f80, 0x0080};
+    assertArrayEquals(halves(expected), given);
+  }
+
+  private static byte[] halves(int... values) {
+    byte[] bytes = new byte[2 * values.length];
+    for (int i = 0; i < values.length; i++) {
+      bytes[2 * i] = (byte) values[i];
+      bytes[2 * i + 1] = (byte) (values[i] >>> 8);
+    }
+    return bytes;
   }
 }

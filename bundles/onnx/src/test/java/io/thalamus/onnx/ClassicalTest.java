@@ -111,6 +111,33 @@ class ClassicalTest {
         new float[] {30, 20, 20, 10, 10}, run("TreeEnsembleRegressor", 2, 1, ROWS, most));
   }
 
+  /** As ONNX Runtime has it: what no leaf of a row names is 0, whatever the base is. */
+  @Test
+  void aBaseIsAddedToWhatLeavesName() throws Exception {
+    List<Message> settings = trees("BRANCH_LEQ", "BRANCH_LEQ", NO_TRACKS);
+    settings.addAll(
+        List.of(
+            ints("target_treeids", 0, 0, 0, 1, 1),
+            ints("target_nodeids", 2, 3, 4, 1, 2),
+            ints("target_ids", 0, 1, 0, 0, 1),
+            reals("target_weights", 10, 20, 30, 1, 2),
+            integer("n_targets", 2),
+            reals("base_values", 100, 200)));
+    assertArrayEquals(
+        new float[] {0, 222, 130, 202, 111, 0},
+        run("TreeEnsembleRegressor", 2, 2, rows(), settings.toArray(Message[]::new)));
+  }
+
+  /** As ONNX Runtime has it: of the functions a single target has PROBIT alone. */
+  @Test
+  void aSingleTargetIsNoLogistic() throws Exception {
+    List<Message> settings = trees("BRANCH_LEQ", "BRANCH_LEQ", NO_TRACKS);
+    settings.add(text("post_transform", "LOGISTIC"));
+    assertArrayEquals(
+        new float[] {22, 32, 11},
+        run("TreeEnsembleRegressor", 2, 1, rows(), regressor(settings, "SUM")));
+  }
+
   @Test
   void oneScoreMakesTwoClasses() throws Exception {
     List<Message> settings = trees("BRANCH_LEQ", "BRANCH_LEQ", NO_TRACKS);

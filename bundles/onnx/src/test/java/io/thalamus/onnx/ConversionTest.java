@@ -126,6 +126,24 @@ class ConversionTest {
     assertEquals(Shape.of(0, 1, 0, 64), read.input(0).shape());
   }
 
+  /** Exporters write down sizes, here 11, that they should have left open. */
+  @Test
+  void openDimensionsAreThoseThatTheFileHasInItsShapes() throws Exception {
+    file.input("x", FLOAT, -1, -1, 8)
+        .integers("shape", new long[] {3}, 11, -1, 4)
+        .node("Transpose", List.of("x"), "t", ints("perm", 1, 0, 2))
+        .node("Reshape", List.of("t", "shape"), "r")
+        .node("MatMul", List.of("r", "w"), "m")
+        .floats("w", new long[] {11, 4, 3}, new float[132])
+        .node("Slice", List.of("m", "from", "to"), "y")
+        .integers("from", new long[] {1}, 10)
+        .integers("to", new long[] {1}, 11)
+        .output("y", FLOAT, 1, -1, 3);
+    ModelFile read = TestFiles.readFile(file.opset(11).build(), Map.of());
+    assertEquals(Shape.of(1, 11, 8), read.model().main().input(0).shape());
+    assertEquals(Shape.of(0, 0, 8), read.input(0).shape());
+  }
+
   /** A state has a line for each sound of the batch, and a sound as many samples as a window. */
   @Test
   void dimensionsThatAreNamedAsTheBatchStay1() throws Exception {

@@ -379,6 +379,61 @@ class RuntimeOperatorsTest {
     assertGives(new double[] {sigmoid(x) * Math.tanh(cell)}, 1e-5, 1);
   }
 
+  /**
+   * Inputs of all steps are rounded together, and the states of both sequences at each step: beside
+   * a computation in double precision.
+   */
+  @Test
+  void inputsAndStatesOfMemoriesAreRounded() throws Exception {
+    float[] input = {0.9f, -0.35f, 0.1f, 0.75f, -0.2f, 0.4f};
+    int[] weights = {90, -70, 50, 110};
+    int[] again = {-60, 80, 120, 40};
+    file.input("x", FLOAT, 3, 2, 1)
+        .bytes("w", INT8, new long[] {1, 1, 4}, 90, -70, 50, 110)
+        .bytes("r", INT8, new long[] {1, 1, 4}, -60, 80, 120, 40)
+        .floats("ws", new long[] {1}, 0.02f)
+        .bytes("z", INT8, new long[] {1}, 0);
+    node(
+        "DynamicQuantizeLSTM",
+        List.of("x", "w", "r", "", "", "", "", "", "ws", "z", "ws", "z"),
+        integer("hidden_size", 1));
+    file.output("y", FLOAT, 3, 1, 2, 1);
+    double[] x = spanned(input);
+    double[] h = new double[2];
+    double[] c = new double[2];
+    double[] expected = new double[6];
+    for (int step = 0; step < 3; step++) {
+      double[] before = spanned((float) h[0], (float) h[1]);
+      for (int i = 0; i < 2; i++) {
+        double[] sums = new double[4];
+        for (int gate = 0; gate < 4; gate++) {
+          sums[gate] = 0.02 * (weights[gate] * x[2 * step + i] + again[gate] * before[i]);
+        }
+        c[i] = sigmoid(sums[2]) * c[i] + sigmoid(sums[0]) * Math.tanh(sums[3]);
+        h[i] = sigmoid(sums[1]) * Math.tanh(c[i]);
+        expected[2 * step + i] = h[i];
+      }
+    }
+    assertGives(expected, 1e-5, input);
+  }
+
+  /** Numbers on the grid of 256 steps that spans them and 0. */
+  private static double[] spanned(float... values) {
+    float least = 0;
+    float most = 0;
+    for (float value : values) {
+      least = Math.min(least, value);
+      most = Math.max(most, value);
+    }
+    float scale = most == least ? 1 : (most - least) / 255;
+    double zero = Math.rint(-least / scale);
+    double[] rounded = new double[values.length];
+    for (int i = 0; i < values.length; i++) {
+      rounded[i] = (Math.clamp(Math.rint(values[i] / scale) + zero, 0, 255) - zero) * scale;
+    }
+    return rounded;
+  }
+
   /** Each of 2 keys says 3 times its query's number; the second is hidden from the first query. */
   @Test
   void attentionOfStoredIntegers() throws Exception {

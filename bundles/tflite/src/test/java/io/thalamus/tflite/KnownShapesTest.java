@@ -5,8 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.thalamus.model.Model;
+import io.thalamus.model.Shape;
+import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.model.reader.ReadOptions;
 import io.thalamus.tflite.TfliteFileBuilder.Quantized;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
@@ -233,5 +237,22 @@ class KnownShapesTest {
             + " -1.0, 1.0, -1.0], [0.0, 0.0, 0.0], 0) -> %0:1x3",
         lines[0]);
     assertEquals("RESHAPE(%5:1x3, [1, 3]) -> y", lines[lines.length - 1]);
+  }
+
+  /** The file was written for one row; complex numbers have the rows of the input that is given. */
+  @Test
+  void aSpectrumHasTheShapeOfTheExecution() throws ModelFormatException {
+    int x = file.open("x", TensorType.FLOAT32, -1, 1, 4);
+    int spectrum = file.tensor("spectrum", TensorType.COMPLEX64, null, 1, 1, 3);
+    int flat = file.tensor("flat", TensorType.COMPLEX64, null, 1, 3);
+    int y = file.floats("y", 1, 3);
+    file.operator(BuiltinOperator.RFFT2D, new int[] {x, file.ints("length", 1, 4)}, spectrum)
+        .operator(BuiltinOperator.RESHAPE, new int[] {spectrum, file.ints("shape", -1, 3)}, flat)
+        .operator(BuiltinOperator.REAL, new int[] {flat}, y)
+        .graph(new int[] {x}, y);
+    ReadOptions options = ReadOptions.DEFAULT.withShapes(Map.of("x", Shape.of(5, 1, 4)));
+    Subgraph graph =
+        new TfliteReader().read(TestFiles.memory(file.build()), options).model().main();
+    assertEquals(Shape.of(5, 3), graph.operands().get(graph.outputIndexes().getFirst()).shape());
   }
 }

@@ -5,27 +5,41 @@ import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataFiles;
+import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.file.OnnxAttribute;
+import io.thalamus.onnx.file.OnnxGraph;
 import io.thalamus.onnx.file.OnnxModel;
+import io.thalamus.onnx.file.OnnxTensor;
 import io.thalamus.onnx.file.OnnxValue;
 import io.thalamus.onnx.fold.Budget;
+import io.thalamus.onnx.fold.Tensors;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.LongToIntFunction;
+import java.util.stream.Stream;
 
 /**
  * The inputs of a file that have open dimensions. Until an execution says which ones it has, they
- * are 1, or where the operators allow no such small ones, the first of some usual sizes that they
- * allow. Some stay 1 all the same, unless the operators do not allow that either: a leading one,
- * which is mostly the batch, and those that the file names as it. Immutable.
+ * are 1, or where the operators allow no such small ones, the first that they allow of some usual
+ * sizes and of those that the file's shapes have, since exporters write down sizes that they should
+ * have left open. Some stay 1 all the same, unless the operators do not allow that either: a
+ * leading one, which is mostly the batch, and those that the file names as it. Immutable.
  */
 public final class OpenInputs {
   private static final int[] SIZES = {1, 64, 224, 512};
+  private static final int MOST_WRITTEN = 8;
+  private static final int MOST_DIMENSIONS = 8;
+  private static final int LARGEST = 1 << 14;
 
   /**
    * Bytes of constants that are computed in vain, which a damaged file must not ask for at will.
@@ -80,7 +94,17 @@ public final class OpenInputs {
         given.keySet().containsAll(open.keySet()) || !names.containsAll(given.keySet());
     ModelFormatException first = null;
     long tried = 0;
-    for (Map<String, Shape> shapes : isGiven ? Set.of(given) : choices(given)) {
+    // What the file's shapes have is not looked for unless nothing else fits.
+    Iterator<Map<String, Shape>> choices =
+        isGiven
+            ? Set.of(given).iterator()
+            : Stream.concat(
+                    choices(given, SIZES).stream(),
+                    Stream.of(file.graph())
+                        .flatMap(graph -> choices(given, written(graph)).stream()))
+                .iterator();
+    while (choices.hasNext()) {
+      Map<String, Shape> shapes = choices.next();
       if (tried > MOST_TRIED + files.size()) {
         break;
       }
@@ -116,7 +140,7 @@ public final class OpenInputs {
     NONE
   }
 
-  private Set<Map<String, Shape>> choices(Map<String, Shape> given) {
+  private Set<Map<String, Shape>> choices(Map<String, Shape> given, int... sizes) {
     Set<Map<String, Shape>> choices = new LinkedHashSet<>();
     choices.add(with(given, Batches.LEADING, name -> 1));
     // One may be the sum of two others, as the keys that a mask is of are those stored and the new.
@@ -129,11 +153,45 @@ public final class OpenInputs {
       choices.add(with(given, Batches.LEADING, name -> name == sum ? 2 : 1));
     }
     for (Batches batches : Batches.values()) {
-      for (int size : SIZES) {
+      for (int size : sizes) {
         choices.add(with(given, batches, name -> size));
       }
     }
     return choices;
+  }
+
+  /** The most frequent numbers of constants that may be shapes, or dimensions of some. */
+  private static int[] written(OnnxGraph graph) {
+    Map<Long, Integer> counts = new TreeMap<>();
+    Stream<OnnxTensor> ofNodes =
+        graph.nodes().stream()
+            .filter(node -> node.type().equals("Constant"))
+            .flatMap(node -> node.attributes().values().stream())
+            .map(OnnxAttribute::tensor)
+            .filter(Objects::nonNull);
+    Stream.concat(graph.constants().values().stream(), ofNodes)
+        .filter(tensor -> tensor.type() == DataType.INT64.code() && isSmall(tensor.dims()))
+        .forEach(
+            tensor -> {
+              try {
+                for (long value : Tensors.of(tensor, new Budget(0)).integers()) {
+                  if (value > 1 && value <= LARGEST) {
+                    counts.merge(value, 1, Integer::sum);
+                  }
+                }
+              } catch (ModelFormatException e) {
+                // Damaged; the operator that reads it says so.
+              }
+            });
+    return counts.keySet().stream()
+        .sorted(Comparator.comparing(counts::get, Comparator.reverseOrder()))
+        .limit(MOST_WRITTEN)
+        .mapToInt(Long::intValue)
+        .toArray();
+  }
+
+  private static boolean isSmall(long... dims) {
+    return dims.length == 0 || dims.length == 1 && dims[0] > 0 && dims[0] <= MOST_DIMENSIONS;
   }
 
   /** The names of leading dimensions. */

@@ -310,11 +310,11 @@ final class Recurrent {
     int batch = input.dim(1);
     Value rows = ops.reshape(Quantization.rounded(ops, input), steps * batch, input.dim(2));
     Value bias =
-        ops.add(ops.part(cell.bias(), 0, 0, 4 * cell.size()),
+        ops.add(
+            ops.part(cell.bias(), 0, 0, 4 * cell.size()),
             ops.part(cell.bias(), 0, 4 * cell.size(), 4 * cell.size()));
     Value fromInput =
-        ops.reshape(
-            ops.fullyConnected(rows, cell.weights(), bias), steps, batch, 4 * cell.size());
+        ops.reshape(ops.fullyConnected(rows, cell.weights(), bias), steps, batch, 4 * cell.size());
     Value none = ops.fill(DataType.FLOAT, new int[] {4 * cell.size()}, 0);
     Value zero = ops.number(DataType.FLOAT, 0);
     List<Value> outputs = new ArrayList<>();

@@ -355,8 +355,7 @@ final class Trees {
   private Value together(String aggregate, Leaves said, int outputs) throws ModelFormatException {
     return switch (aggregate) {
       case "SUM" -> scores(said, outputs, Reduction.SUM, 0);
-      case "AVERAGE" ->
-          ops.mul(scores(said, outputs, Reduction.SUM, 0), 1.0 / roots.length);
+      case "AVERAGE" -> ops.mul(scores(said, outputs, Reduction.SUM, 0), 1.0 / roots.length);
       case "MIN" -> scores(said, outputs, Reduction.MIN, Double.POSITIVE_INFINITY);
       case "MAX" -> scores(said, outputs, Reduction.MAX, Double.NEGATIVE_INFINITY);
       default -> throw node.refuse("its aggregate_function is " + aggregate);
@@ -420,8 +419,7 @@ final class Trees {
     Arrays.fill(ones, 1);
     Leaves flags = new Leaves(said.places(), said.targets(), ones);
     Value zero = ops.number(DataType.FLOAT, 0);
-    Value isNamed =
-        ops.binary(Binary.GREATER, scores(flags, outputs, Reduction.MAX, 0), zero);
+    Value isNamed = ops.binary(Binary.GREATER, scores(flags, outputs, Reduction.MAX, 0), zero);
     return ops.select(isNamed, scores, zero);
   }
 

@@ -37,8 +37,7 @@ final class Reshape {
         BuiltinOperator.EXPAND_DIMS,
         ofParts(
             Reshape::expandDims,
-            (node, shape) ->
-                inserted(node, shape, node.axis(node.onlyInt(1), shape.rank() + 1))));
+            (node, shape) -> inserted(node, shape, node.axis(node.onlyInt(1), shape.rank() + 1))));
     table.add(BuiltinOperator.PACK, Reshape::pack);
     table.add(BuiltinOperator.UNPACK, Reshape::unpack);
     table.add(BuiltinOperator.SHAPE, Reshape::shape);

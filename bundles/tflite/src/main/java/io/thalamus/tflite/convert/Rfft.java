@@ -62,8 +62,8 @@ final class Rfft {
   }
 
   /** The same along the other axis, of complex numbers: four products. */
-  private static Complex alongColumns(
-      Node node, int real, int imaginary, int height, Shape result) throws ModelFormatException {
+  private static Complex alongColumns(Node node, int real, int imaginary, int height, Shape result)
+      throws ModelFormatException {
     int bins = result.dimension(result.rank() - 1);
     int length = result.dimension(result.rank() - 2);
     int images = node.operand(real).shape().dimension(0) / height;
