@@ -14,6 +14,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
+import org.tensorflow.lite.schema.FullyConnectedOptions;
 import org.tensorflow.lite.schema.PackOptions;
 import org.tensorflow.lite.schema.ResizeBilinearOptions;
 import org.tensorflow.lite.schema.StridedSliceOptions;
@@ -254,5 +255,40 @@ class KnownShapesTest {
     Subgraph graph =
         new TfliteReader().read(TestFiles.memory(file.build()), options).model().main();
     assertEquals(Shape.of(5, 3), graph.operands().get(graph.outputIndexes().getFirst()).shape());
+  }
+
+  /**
+   * As Keras writes attention over an open length: a dense layer over rows, and dimensions of which
+   * the last two are joined by products of segments.
+   */
+  @Test
+  void rowsOfAnOpenLengthStayRows() throws ModelFormatException {
+    int x = file.open("x", TensorType.FLOAT32, -1, -1, 4);
+    int w = file.zeros("w", TensorType.FLOAT32, null, 6, 4);
+    int dense = file.open("dense", TensorType.FLOAT32, -1, -1, 6);
+    int heads = file.open("heads", TensorType.FLOAT32, -1, -1, 2, 3);
+    int shape = file.tensor("shape", INT32, null, 4);
+    int joined = file.tensor("joined", INT32, null, 3);
+    int y = file.open("y", TensorType.FLOAT32, -1, -1, 6);
+    file.operator(
+            BuiltinOperator.FULLY_CONNECTED,
+            BuiltinOptions.FullyConnectedOptions,
+            flat ->
+                FullyConnectedOptions.createFullyConnectedOptions(
+                    flat, (byte) 0, (byte) 0, true, false),
+            new int[] {x, w, -1},
+            dense)
+        .operator(BuiltinOperator.RESHAPE, new int[] {dense, file.ints("split", 2, 5, 2, 3)}, heads)
+        .operator(BuiltinOperator.SHAPE, new int[] {heads}, shape)
+        .operator(
+            BuiltinOperator.UNSORTED_SEGMENT_PROD,
+            new int[] {shape, file.ints("segments", 0, 1, 2, 2), file.scalar("count", 3)},
+            joined)
+        .operator(BuiltinOperator.RESHAPE, new int[] {heads, joined}, y)
+        .graph(new int[] {x}, y);
+    ReadOptions options = ReadOptions.DEFAULT.withShapes(Map.of("x", Shape.of(2, 5, 4)));
+    Subgraph graph =
+        new TfliteReader().read(TestFiles.memory(file.build()), options).model().main();
+    assertEquals(Shape.of(2, 5, 6), graph.operands().get(graph.outputIndexes().getFirst()).shape());
   }
 }

@@ -53,7 +53,7 @@ final class MatrixMultiply {
       input = Reshape.reshaped(node, input, Shape.of(rows(node, given, shape), columns(shape)));
     }
     List<Integer> inputs = List.of(input, filter, bias, node.int32(activation));
-    int output = node.out(0);
+    int output = output(node, given, shape);
     Operand target = node.operand(output);
     if (target.shape().rank() == 2) {
       node.emit(OperationCode.FULLY_CONNECTED, inputs, output);
@@ -64,6 +64,19 @@ final class MatrixMultiply {
     Reshape.emit(node, flat, output);
   }
 
+  /** The result's operand; its leading sizes are those of the data, which the file may not know. */
+  private static int output(Node node, Shape given, Shape weights) throws ModelFormatException {
+    int output = node.out(0);
+    int last = given.rank() - 1;
+    if (given.isFullySpecified()
+        && last > 1
+        && node.operand(output).shape().rank() == given.rank()
+        && given.dimension(last) == columns(weights)) {
+      node.builder().reshape(output, given.with(last, weights.dimension(0)));
+    }
+    return output;
+  }
+
   private static void asConvolution(Node node, Shape shape, int activation)
       throws ModelFormatException {
     int rows = rows(node, node.shapeOf(0), shape);
@@ -71,7 +84,7 @@ final class MatrixMultiply {
     int filter = Weights.perChannel(node, node.input(1), 0, window);
     int bias = Weights.bias(node, 0, 2, filter, shape.dimension(0));
     int image = Reshape.reshaped(node, node.in(0), Shape.of(rows, 1, 1, columns(shape)));
-    int output = node.out(0);
+    int output = output(node, node.shapeOf(0), shape);
     int result = node.temporary(node.operand(output), Shape.of(rows, 1, 1, shape.dimension(0)));
     node.emit(
         OperationCode.CONV_2D,

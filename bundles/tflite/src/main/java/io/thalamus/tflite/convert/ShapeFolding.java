@@ -73,6 +73,7 @@ final class ShapeFolding {
       case BuiltinOperator.CONCATENATION -> ShapeFolding::concatenated;
       case BuiltinOperator.SUM -> (_, inputs) -> reduced(inputs, 0, Integer::sum);
       case BuiltinOperator.REDUCE_PROD -> (_, inputs) -> reduced(inputs, 1, (a, b) -> a * b);
+      case BuiltinOperator.UNSORTED_SEGMENT_PROD -> (_, inputs) -> productsOfSegments(inputs);
       case BuiltinOperator.GATHER -> (_, inputs) -> gathered(inputs);
       case BuiltinOperator.SLICE -> (_, inputs) -> sliced(inputs);
       case BuiltinOperator.STRIDED_SLICE -> ShapeFolding::stridedSlice;
@@ -285,6 +286,29 @@ final class ShapeFolding {
     return inputs.length == 2
         ? new int[] {Arrays.stream(inputs[0]).reduce(neutral, operator)}
         : null;
+  }
+
+  /** Dimensions that are joined: the second input names the product that each is a factor of. */
+  private static int[] productsOfSegments(int[][] inputs) {
+    if (inputs.length != 3
+        || inputs[1].length != inputs[0].length
+        || inputs[2].length != 1
+        || inputs[2][0] < 0
+        || inputs[2][0] > MOST_ELEMENTS) {
+      return null;
+    }
+    int[] products = new int[inputs[2][0]];
+    Arrays.fill(products, 1);
+    for (int i = 0; i < inputs[0].length; i++) {
+      int segment = inputs[1][i];
+      if (segment >= products.length) {
+        return null;
+      }
+      if (segment >= 0) {
+        products[segment] *= inputs[0][i];
+      }
+    }
+    return products;
   }
 
   private static int[] gathered(int[][] inputs) {
