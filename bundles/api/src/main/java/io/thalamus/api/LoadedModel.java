@@ -39,12 +39,22 @@ public interface LoadedModel extends AutoCloseable {
   LoadedModel with(ReadOptions options) throws NeuralNetworksException;
 
   /**
-   * Returns the SHA-256 of the bytes that the model was read from and of its {@link #options}, as
-   * the token for {@link CacheOptions}: token and constants are always of the same bytes.
+   * Returns a token for {@link CacheOptions}, of the bytes that the model was read from and of its
+   * {@link #options}. It is a code under the user's key, which takes less time than a digest: the
+   * same in all processes of one storage, and without the key nobody makes another file with it.
+   * Without a caching engine it is the {@link #digest}.
    *
    * @throws IllegalStateException if the model and all its compilations are closed
    */
   CacheToken token();
+
+  /**
+   * Returns the SHA-256 of the bytes that the model was read from and of its {@link #options}: a
+   * name of the model for everybody.
+   *
+   * @throws IllegalStateException if the model and all its compilations are closed
+   */
+  byte[] digest();
 
   /** Frees the bytes, once no compilation uses them any more. */
   @Override

@@ -23,17 +23,26 @@ import org.osgi.annotation.versioning.ProviderType;
 @ProviderType
 public interface CacheEngine {
   /**
-   * Remembers what the files of a compilation hold, by a code under the key. One compilation may be
-   * kept in several places, each with files of its own, so that what they held before stays
-   * remembered. Of very many codes, and of more than a few of one compilation, the one that was
-   * remembered first is forgotten.
+   * Returns a code under the key of what the files of a compilation hold. Of many bytes it takes
+   * longer than to write them, and needs no hold.
+   *
+   * @param files what each of them holds
+   * @throws IOException if the key cannot be read, or made
+   */
+  byte[] code(List<MemorySegment> files) throws IOException;
+
+  /**
+   * Remembers what the files of a compilation hold, by their code. One compilation may be kept in
+   * several places, each with files of its own, so that what they held before stays remembered. Of
+   * very many codes, and of more than a few of one compilation, the one that was remembered first
+   * is forgotten.
    *
    * @param device who compiled
    * @param token names the compilation
-   * @param files what each of them holds
+   * @param code from {@link #code}
    * @throws IOException where the storage cannot be written
    */
-  void remember(String device, CacheToken token, List<MemorySegment> files) throws IOException;
+  void remember(String device, CacheToken token, byte[] code) throws IOException;
 
   /**
    * Returns whether files that hold this were remembered for this compilation; false if not, or if

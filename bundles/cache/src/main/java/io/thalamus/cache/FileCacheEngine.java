@@ -83,12 +83,22 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
   }
 
   @Override
-  public void remember(String device, CacheToken token, List<MemorySegment> files)
-      throws IOException {
+  public byte[] code(List<MemorySegment> files) throws IOException {
+    return code(COMPILATION, files);
+  }
+
+  private byte[] code(String purpose, List<MemorySegment> files) throws IOException {
+    if (closed) {
+      throw new IOException("the cache engine is closed");
+    }
+    AtomicFiles.createDirectoriesPrivately(directory);
+    return key.macOfFilesOrCreate(nameSpace, purpose, files);
+  }
+
+  @Override
+  public void remember(String device, CacheToken token, byte[] code) throws IOException {
     try (Hold _ = hold()) {
-      tokens.add(
-          TokenMap.compilationKey(device, token.toArray()),
-          key.macOfFilesOrCreate(nameSpace, COMPILATION, files));
+      tokens.add(TokenMap.compilationKey(device, token.toArray()), code);
     }
   }
 
@@ -142,11 +152,7 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
 
   @Override
   public byte[] authenticate(String purpose, MemorySegment bytes) throws IOException {
-    if (closed) {
-      throw new IOException("the cache engine is closed");
-    }
-    AtomicFiles.createDirectoriesPrivately(directory);
-    return key.macOfFilesOrCreate(nameSpace, "bundle\0" + purpose, List.of(bytes));
+    return code("bundle\0" + purpose, List.of(bytes));
   }
 
   @Override

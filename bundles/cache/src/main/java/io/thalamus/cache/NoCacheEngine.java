@@ -15,8 +15,12 @@ public final class NoCacheEngine implements CacheEngine {
   }
 
   @Override
-  public void remember(String device, CacheToken token, List<MemorySegment> files)
-      throws IOException {
+  public byte[] code(List<MemorySegment> files) throws IOException {
+    throw refusal();
+  }
+
+  @Override
+  public void remember(String device, CacheToken token, byte[] code) throws IOException {
     throw refusal();
   }
 

@@ -98,7 +98,7 @@ class CacheWarningsTest {
         }
         assertWarnings(times);
         Files.delete(map);
-        engine.remember("device", token, files);
+        engine.remember("device", token, engine.code(files));
         assertTrue(engine.isRemembered("device", token, files));
         Files.delete(map);
       }

@@ -55,7 +55,7 @@ class FileCacheEngineTest {
   void whatIsRememberedIsRememberedByTheNext() throws IOException {
     try (FileCacheEngine engine = engine()) {
       assertFalse(engine.isRemembered(DEVICE, token(1), files(1)));
-      engine.remember(DEVICE, token(1), files(1));
+      engine.remember(DEVICE, token(1), engine.code(files(1)));
       assertTrue(engine.isRemembered(DEVICE, token(1), files(1)));
     }
     try (FileCacheEngine engine = engine()) {
@@ -92,7 +92,7 @@ class FileCacheEngineTest {
   void filesOfOtherLengthsAreOthers() throws IOException {
     MemorySegment all = MemorySegment.ofArray(new byte[10_000]);
     try (FileCacheEngine engine = engine()) {
-      engine.remember(DEVICE, token(1), List.of(all.asSlice(0, 5_000), all.asSlice(5_000)));
+      engine.remember(DEVICE, token(1), engine.code(List.of(all.asSlice(0, 5_000), all.asSlice(5_000))));
       for (int first : new int[] {0, 1, 4_999, 5_000, 5_001, 9_000}) {
         List<MemorySegment> files = List.of(all.asSlice(0, first), all.asSlice(first));
         assertEquals(first == 5_000, engine.isRemembered(DEVICE, token(1), files), "" + first);
@@ -110,8 +110,8 @@ class FileCacheEngineTest {
   void aCompilationMayBeKeptInSeveralPlaces() throws IOException {
     try (FileCacheEngine one = engine();
         FileCacheEngine other = engine()) {
-      one.remember(DEVICE, token(1), files(1));
-      other.remember(DEVICE, token(1), files(2));
+      one.remember(DEVICE, token(1), one.code(files(1)));
+      other.remember(DEVICE, token(1), other.code(files(2)));
       assertTrue(one.isRemembered(DEVICE, token(1), files(1)));
       assertTrue(one.isRemembered(DEVICE, token(1), files(2)));
       assertFalse(one.isRemembered(DEVICE, token(2), files(2)));
@@ -121,9 +121,9 @@ class FileCacheEngineTest {
   @Test
   void aCompilationMadeAgainAndAgainPushesNoOtherOut() throws IOException {
     try (FileCacheEngine engine = engine()) {
-      engine.remember(DEVICE, token(1), files(0));
+      engine.remember(DEVICE, token(1), engine.code(files(0)));
       for (int i = 1; i <= 3 * TokenMap.MOST_CODES; i++) {
-        engine.remember(DEVICE, token(2), files(i));
+        engine.remember(DEVICE, token(2), engine.code(files(i)));
       }
       assertTrue(engine.isRemembered(DEVICE, token(1), files(0)));
       for (int i = 1; i <= 3 * TokenMap.MOST_CODES; i++) {
@@ -138,7 +138,7 @@ class FileCacheEngineTest {
   void aNameSpaceSeesNothingOfAnother() throws IOException {
     try (FileCacheEngine one = engine();
         FileCacheEngine other = new FileCacheEngine(directory, "other")) {
-      one.remember(DEVICE, token(1), files(1));
+      one.remember(DEVICE, token(1), one.code(files(1)));
       assertFalse(other.isRemembered(DEVICE, token(1), files(1)));
       // Not even with its file.
       Files.createDirectories(directory.resolve("other"));
@@ -169,8 +169,8 @@ class FileCacheEngineTest {
   void noBitOfTheMapCanChangeUnseen() throws IOException {
     Path file = directory.resolve("test/tokens");
     try (FileCacheEngine engine = engine()) {
-      engine.remember(DEVICE, token(1), files(1));
-      engine.remember(DEVICE, token(2), files(2));
+      engine.remember(DEVICE, token(1), engine.code(files(1)));
+      engine.remember(DEVICE, token(2), engine.code(files(2)));
       byte[] good = Files.readAllBytes(file);
       for (int bit = 0; bit < 8 * good.length; bit += 29) {
         byte[] bad = good.clone();
@@ -187,7 +187,7 @@ class FileCacheEngineTest {
       Files.write(file, Arrays.copyOf(good, good.length + 64));
       assertFalse(engine.isRemembered(DEVICE, token(1), files(1)));
       Files.write(file, new byte[1000]);
-      engine.remember(DEVICE, token(3), files(3));
+      engine.remember(DEVICE, token(3), engine.code(files(3)));
       assertTrue(engine.isRemembered(DEVICE, token(3), files(3)));
       Files.write(file, good);
       assertTrue(engine.isRemembered(DEVICE, token(2), files(2)));
@@ -198,7 +198,7 @@ class FileCacheEngineTest {
   void theKeyIsTheUsersAlone() throws IOException {
     Path key = directory.resolve("key");
     try (FileCacheEngine engine = engine()) {
-      engine.remember(DEVICE, token(1), files(1));
+      engine.remember(DEVICE, token(1), engine.code(files(1)));
       assertEquals(32, Files.size(key));
       boolean isPosix = key.getFileSystem().supportedFileAttributeViews().contains("posix");
       if (isPosix) {
@@ -208,7 +208,7 @@ class FileCacheEngineTest {
         Files.setPosixFilePermissions(key, PosixFilePermissions.fromString("rw-r--r--"));
         assertFalse(engine.isRemembered(DEVICE, token(1), files(1)));
         byte[] old = Files.readAllBytes(key);
-        engine.remember(DEVICE, token(1), files(1));
+        engine.remember(DEVICE, token(1), engine.code(files(1)));
         assertEquals(
             "rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(key)));
         assertFalse(Arrays.equals(old, Files.readAllBytes(key)));
@@ -219,7 +219,7 @@ class FileCacheEngineTest {
       byte[] map = Files.readAllBytes(directory.resolve("test/tokens"));
       Files.delete(key);
       assertFalse(engine.isRemembered(DEVICE, token(1), files(1)));
-      engine.remember(DEVICE, token(2), files(2));
+      engine.remember(DEVICE, token(2), engine.code(files(2)));
       Files.write(directory.resolve("test/tokens"), map);
       assertFalse(engine.isRemembered(DEVICE, token(1), files(1)));
       Files.write(directory.resolve("test/tokens"), map);
@@ -242,7 +242,7 @@ class FileCacheEngineTest {
                 () -> {
                   FileCacheEngine own = first % 2 == 0 && first > 0 ? engine() : shared;
                   for (int i = first; i < first + each; i++) {
-                    own.remember(DEVICE, token(i), files(i));
+                    own.remember(DEVICE, token(i), own.code(files(i)));
                   }
                   if (own != shared) {
                     own.close();
@@ -293,7 +293,7 @@ class FileCacheEngineTest {
         assertThrows(IOException.class, other::hold);
         assertTrue(Thread.interrupted());
       }
-      other.remember(DEVICE, token(1), files(1));
+      other.remember(DEVICE, token(1), other.code(files(1)));
       assertTrue(one.isRemembered(DEVICE, token(1), files(1)));
     }
   }
@@ -303,7 +303,7 @@ class FileCacheEngineTest {
     Path file = Files.createFile(directory.resolve("file"));
     try (FileCacheEngine engine = new FileCacheEngine(file.resolve("below"), "test")) {
       assertFalse(engine.isRemembered(DEVICE, token(1), files(1)));
-      assertThrows(IOException.class, () -> engine.remember(DEVICE, token(1), files(1)));
+      assertThrows(IOException.class, () -> engine.remember(DEVICE, token(1), engine.code(files(1))));
       assertThrows(IOException.class, engine::hold);
       BlobStore blobs = engine.blobs("1", BlobLimits.of(10, 10, 100));
       blobs.set(new byte[] {1}, new byte[] {2});
@@ -314,12 +314,12 @@ class FileCacheEngineTest {
   @Test
   void whatWasEmptiedIsMadeAnew() throws IOException {
     try (FileCacheEngine engine = engine()) {
-      engine.remember(DEVICE, token(1), files(1));
+      engine.remember(DEVICE, token(1), engine.code(files(1)));
       for (String name : List.of("test/tokens", "test/lock", "test", "key")) {
         Files.delete(directory.resolve(name));
       }
       assertFalse(engine.isRemembered(DEVICE, token(1), files(1)));
-      engine.remember(DEVICE, token(1), files(1));
+      engine.remember(DEVICE, token(1), engine.code(files(1)));
       assertTrue(engine.isRemembered(DEVICE, token(1), files(1)));
     }
   }
@@ -327,10 +327,10 @@ class FileCacheEngineTest {
   @Test
   void aClosedEngineRefuses() throws IOException {
     FileCacheEngine engine = engine();
-    engine.remember(DEVICE, token(1), files(1));
+    engine.remember(DEVICE, token(1), engine.code(files(1)));
     engine.close();
     assertFalse(engine.isRemembered(DEVICE, token(1), files(1)));
-    assertThrows(IOException.class, () -> engine.remember(DEVICE, token(1), files(1)));
+    assertThrows(IOException.class, () -> engine.remember(DEVICE, token(1), engine.code(files(1))));
     engine.close();
     try (FileCacheEngine next = engine()) {
       assertTrue(next.isRemembered(DEVICE, token(1), files(1)));

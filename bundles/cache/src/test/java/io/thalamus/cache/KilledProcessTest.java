@@ -36,7 +36,7 @@ class KilledProcessTest {
       try (FileCacheEngine engine = new FileCacheEngine(Path.of(args[0]), "test")) {
         BlobStore blobs = engine.blobs("1", BlobLimits.of(100, 10_000, 100_000));
         for (int i = first; i < first + MOST; i++) {
-          engine.remember("a-device", token(i), files(i));
+          engine.remember("a-device", token(i), engine.code(files(i)));
           new Random(i).nextBytes(value);
           blobs.set(bytes(i % 50), value);
           System.out.println(i);

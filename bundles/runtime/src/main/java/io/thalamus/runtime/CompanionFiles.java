@@ -13,6 +13,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Function;
 
 /**
  * The files beside a model file, each read when it is first asked for. Thread-safe; owns their
@@ -73,12 +74,16 @@ final class CompanionFiles implements Companions, AutoCloseable {
     }
   }
 
-  /** Adds the digests of what was read to that of a model file; that one alone if there is none. */
-  synchronized byte[] addTo(byte[] digest) {
-    byte[] all = digest;
+  /**
+   * Adds the codes of what was read to that of a model file; that one alone if there is none.
+   *
+   * @param coding gives the code of bytes
+   */
+  synchronized byte[] addTo(byte[] code, Function<MemorySegment, byte[]> coding) {
+    byte[] all = code;
     for (SharedMemory file : open.values()) {
       try (SharedMemory.Lease _ = file.lend()) {
-        byte[] next = Digests.sha256(file.segment());
+        byte[] next = coding.apply(file.segment());
         byte[] both = new byte[all.length + next.length];
         System.arraycopy(all, 0, both, 0, all.length);
         System.arraycopy(next, 0, both, all.length, next.length);

@@ -3,7 +3,6 @@ package io.thalamus.runtime;
 
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.files.Digests;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.Shape;
@@ -67,16 +66,21 @@ final class LoadedModelImpl implements LoadedModel {
   public CacheToken token() {
     synchronized (closed) {
       if (token == null) {
-        try (SharedMemory.Lease _ = bytes.memory().lend()) {
-          byte[] digest = bytes.companions().addTo(Digests.sha256(bytes.memory().segment()));
-          token = CacheToken.of(options.equals(ReadOptions.DEFAULT) ? digest : digest(digest));
-        }
+        token = CacheToken.of(withChoices(bytes.code()));
       }
       return token;
     }
   }
 
-  private byte[] digest(byte[] ofBytes) {
+  @Override
+  public byte[] digest() {
+    return withChoices(bytes.digest());
+  }
+
+  private byte[] withChoices(byte[] ofBytes) {
+    if (options.equals(ReadOptions.DEFAULT)) {
+      return ofBytes;
+    }
     Map<String, Shape> sorted = new TreeMap<>(options.shapes());
     byte[] choices = (options.signature() + sorted).getBytes(StandardCharsets.UTF_8);
     byte[] both = new byte[ofBytes.length + choices.length];

@@ -4,12 +4,15 @@ package io.thalamus.runtime;
 import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
+import io.thalamus.cache.CacheEngine;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.SharedMemoryException;
+import io.thalamus.memory.files.Digests;
 import io.thalamus.model.reader.ModelFile;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.model.reader.ModelReader;
 import io.thalamus.model.reader.ReadOptions;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,6 +20,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Collectors;
+import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 import org.osgi.service.component.annotations.ReferenceCardinality;
@@ -27,8 +31,28 @@ import org.osgi.service.component.annotations.ReferencePolicyOption;
 @Component(service = ModelLoader.class)
 public final class ModelLoader {
   private static final int HEAD = 64;
+  private static final String TOKEN = "token of a model";
 
   private final List<ModelReader> readers = new CopyOnWriteArrayList<>();
+
+  /** Gives models their tokens; null without one. */
+  @Reference(cardinality = ReferenceCardinality.OPTIONAL, policy = ReferencePolicy.DYNAMIC)
+  private volatile CacheEngine engine;
+
+  /** Creates a loader without readers. */
+  @Activate
+  public ModelLoader() {
+    this(null);
+  }
+
+  /**
+   * Creates a loader of models with tokens of an engine.
+   *
+   * @param engine null for none
+   */
+  ModelLoader(CacheEngine engine) {
+    this.engine = engine;
+  }
 
   /** Adds a reader. */
   @Reference(
@@ -91,7 +115,7 @@ public final class ModelLoader {
       throws NeuralNetworksException {
     ModelBytes bytes = null;
     try {
-      bytes = new ModelBytes(path, reader(path, memory), memory, companions);
+      bytes = new ModelBytes(path, reader(path, memory), memory, companions, this::code);
       return read(bytes, options, open);
     } finally {
       if (bytes == null) {
@@ -165,6 +189,16 @@ public final class ModelLoader {
     String known = readers.stream().map(ModelReader::format).collect(Collectors.joining(", "));
     throw new NeuralNetworksException(
         ResultCode.BAD_DATA, path + " is not a model of a known format (known: " + known + ")");
+  }
+
+  private byte[] code(MemorySegment bytes) {
+    CacheEngine present = engine;
+    try {
+      return present == null ? Digests.sha256(bytes) : present.authenticate(TOKEN, bytes);
+    } catch (IOException e) {
+      // The engine cannot vouch for a compilation either.
+      return Digests.sha256(bytes);
+    }
   }
 
   private static ModelFile read(ModelBytes bytes, ReadOptions options)

@@ -268,8 +268,8 @@ class ModelLoaderTest {
       }
       assertEquals(
           CacheToken.of(Digests.sha256().digest(letter(2))),
-          model.token(),
-          "the token is that of the bytes that are computed with");
+          CacheToken.of(model.digest()),
+          "the digest is that of the bytes that are computed with");
     }
     assertEquals(0, runtime.networks().devices().getFirst().health().failures());
   }

@@ -20,6 +20,9 @@ public final class WeightCodec {
   private static final int PLAIN = 8;
   private static final int ESCAPE = 15;
 
+  /** Bits of the longest code. */
+  private static final int LONGEST = ESCAPE + 8;
+
   private WeightCodec() {}
 
   /** Packs weights around a center. */
@@ -73,34 +76,33 @@ public final class WeightCodec {
     long bits = 0;
     for (int u = 0; u < counts.length; u++) {
       int ones = u >> k;
-      int size = k == PLAIN ? 8 : ones < ESCAPE ? ones + 1 + k : ESCAPE + 8;
+      int size = k == PLAIN ? 8 : ones < ESCAPE ? ones + 1 + k : LONGEST;
       bits += (long) counts[u] * size;
     }
     return bits;
   }
 
   private static void write(byte[] weights, int middle, int k, byte[] packed) {
-    long at = 8L * HEAD;
+    long bits = 0;
+    int held = 0;
+    int at = HEAD;
     for (byte weight : weights) {
       int u = folded(weight - middle);
       int ones = u >> k;
       if (ones < ESCAPE) {
-        at = write(packed, at, (1 << ones) - 1, ones + 1);
-        at = write(packed, at, u & (1 << k) - 1, k);
+        bits |= ((1L << ones) - 1 | (u & (1L << k) - 1) << ones + 1) << held;
+        held += ones + 1 + k;
       } else {
-        at = write(packed, at, (1 << ESCAPE) - 1, ESCAPE);
-        at = write(packed, at, weight & 0xFF, 8);
+        bits |= ((1L << ESCAPE) - 1 | (weight & 0xFFL) << ESCAPE) << held;
+        held += LONGEST;
+      }
+      for (; held >= 8; held -= 8, bits >>>= 8) {
+        packed[at++] = (byte) bits;
       }
     }
-  }
-
-  private static long write(byte[] packed, long at, int value, int count) {
-    for (int i = 0; i < count; i++) {
-      if ((value >> i & 1) != 0) {
-        packed[(int) (at + i >> 3)] |= (byte) (1 << (at + i & 7));
-      }
+    if (held > 0) {
+      packed[at] = (byte) bits;
     }
-    return at + count;
   }
 
   /**
@@ -127,62 +129,44 @@ public final class WeightCodec {
       }
       return Arrays.copyOfRange(bytes, from + HEAD, from + length);
     }
-    return read(new Bits(bytes, from + HEAD, from + length), bytes[from + 1], k, count);
+    return read(bytes, from, length, count);
   }
 
-  private static byte[] read(Bits bits, int middle, int k, int count)
+  private static byte[] read(byte[] bytes, int from, int length, int count)
       throws CommandFormatException {
+    int k = bytes[from];
+    int middle = bytes[from + 1];
+    int end = from + length;
+    long all = 8L * (length - HEAD);
     // Each weight takes a bit at least.
-    if (count > bits.left()) {
-      throw new CommandFormatException(count + " weights do not stand in " + bits.left() + " bits");
+    if (count > all) {
+      throw new CommandFormatException(count + " weights do not stand in " + all + " bits");
     }
     byte[] weights = new byte[count];
+    // The next bits, and zeros above them.
+    long bits = 0;
+    int held = 0;
+    int at = from + HEAD;
     for (int i = 0; i < count; i++) {
-      int ones = 0;
-      while (ones < ESCAPE && bits.next() != 0) {
-        ones++;
+      if (held < LONGEST) {
+        for (; held <= Long.SIZE - 8 && at < end; held += 8) {
+          bits |= (bytes[at++] & 0xFFL) << held;
+        }
       }
-      if (ones == ESCAPE) {
-        weights[i] = (byte) bits.next(8);
-      } else {
-        int u = ones << k | bits.next(k);
-        weights[i] = (byte) (middle + ((u & 1) != 0 ? -(u + 1 >> 1) : u >> 1));
-      }
-    }
-    return weights;
-  }
-
-  /** Reads bit by bit. */
-  private static final class Bits {
-    private final byte[] bytes;
-    private final long end;
-    private long at;
-
-    Bits(byte[] bytes, int from, int end) {
-      this.bytes = bytes;
-      this.at = 8L * from;
-      this.end = 8L * end;
-    }
-
-    long left() {
-      return end - at;
-    }
-
-    int next() throws CommandFormatException {
-      if (at >= end) {
+      int ones = Math.min(Long.numberOfTrailingZeros(~bits), ESCAPE);
+      int size = ones < ESCAPE ? ones + 1 + k : LONGEST;
+      if (size > held) {
         throw new CommandFormatException("packed weights end too early");
       }
-      int bit = bytes[(int) (at >> 3)] >> (int) (at & 7) & 1;
-      at++;
-      return bit;
-    }
-
-    int next(int count) throws CommandFormatException {
-      int value = 0;
-      for (int i = 0; i < count; i++) {
-        value |= next() << i;
+      if (ones < ESCAPE) {
+        int u = ones << k | (int) (bits >>> ones + 1) & (1 << k) - 1;
+        weights[i] = (byte) (middle + (u >> 1 ^ -(u & 1)));
+      } else {
+        weights[i] = (byte) (bits >>> ESCAPE);
       }
-      return value;
+      bits >>>= size;
+      held -= size;
     }
+    return weights;
   }
 }

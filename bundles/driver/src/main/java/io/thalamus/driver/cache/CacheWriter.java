@@ -54,13 +54,25 @@ public final class CacheWriter implements AutoCloseable {
         || contents.dataCache().size() != dataCache.size()) {
       throw new IllegalArgumentException(device + " stores a compilation in other files");
     }
+    try {
+      // Others wait for the lock no longer than for the files.
+      store(contents, engine.code(contents.files()), deadline);
+      return true;
+    } catch (IOException e) {
+      LOG.log(Level.DEBUG, "{0} cannot cache a compilation: {1}", device, e.toString());
+      CacheHandles.abandon(modelCache, dataCache, e);
+      return false;
+    }
+  }
+
+  private void store(CacheContents contents, byte[] code, Deadline deadline) throws IOException {
     try (CacheEngine.Hold _ = engine.hold(deadline)) {
       boolean isStored = false;
       try {
         write(modelCache, contents.modelCache().stream().map(MemorySegment::ofArray).toList());
         write(dataCache, contents.dataCache());
         // This last: until then the files belong to nothing that anybody believes.
-        engine.remember(device, token, contents.files());
+        engine.remember(device, token, code);
         isStored = true;
       } finally {
         if (!isStored) {
@@ -68,11 +80,6 @@ public final class CacheWriter implements AutoCloseable {
           empty(dataCache);
         }
       }
-      return true;
-    } catch (IOException e) {
-      LOG.log(Level.DEBUG, "{0} cannot cache a compilation: {1}", device, e.toString());
-      CacheHandles.abandon(modelCache, dataCache, e);
-      return false;
     }
   }
 

@@ -116,16 +116,14 @@ public final class DeviceCache {
     if (fault.isPresent()) {
       throw new DeviceException(ErrorStatus.GENERAL_FAILURE, fault.get());
     }
+    CacheContents contents;
     try (CacheEngine.Hold _ = engine.hold(config.deadline())) {
-      CacheContents contents =
+      contents =
           new CacheContents(
               read(cache.modelCache()).stream()
                   .map(file -> file.toArray(ValueLayout.JAVA_BYTE))
                   .toList(),
               read(cache.dataCache()));
-      if (engine.isRemembered(writer(), cache.token(), contents.files())) {
-        return contents;
-      }
     } catch (IOException e) {
       if (config.deadline().hasPassed()) {
         throw new DeviceException(
@@ -135,6 +133,9 @@ public final class DeviceCache {
       }
       throw new DeviceException(
           ErrorStatus.GENERAL_FAILURE, "the cache cannot be read: " + e.getMessage(), e);
+    }
+    if (engine.isRemembered(writer(), cache.token(), contents.files())) {
+      return contents;
     }
     throw new DeviceException(
         ErrorStatus.GENERAL_FAILURE,

@@ -24,6 +24,7 @@ import io.thalamus.model.PerformanceInfo;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
+import java.lang.reflect.Proxy;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.OpenOption;
@@ -35,6 +36,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -312,6 +314,34 @@ class DeviceCacheTest {
       assertTrue(writer.write(contents(3, 10, 20, 30), Deadline.after(Duration.ofMinutes(1))));
     }
     assertHolds(contents(3, 10, 20, 30));
+  }
+
+  /** The code of long files takes longer than to write or to read them. */
+  @Test
+  void nobodyWaitsForTheCodeOfFiles() throws Exception {
+    List<String> calls = new ArrayList<>();
+    CacheContents contents = contents(1, 10, 20, 30);
+    try (FileCacheEngine other = new FileCacheEngine(directory.resolve("engine"), "test")) {
+      CacheEngine watched =
+          (CacheEngine)
+              Proxy.newProxyInstance(
+                  CacheEngine.class.getClassLoader(),
+                  new Class<?>[] {CacheEngine.class},
+                  (_, method, arguments) -> {
+                    if (Set.of("code", "isRemembered").contains(method.getName())) {
+                      other.hold(Deadline.after(Duration.ofSeconds(5))).close();
+                      calls.add(method.getName());
+                    }
+                    return method.invoke(engine, arguments);
+                  });
+      DeviceCache device = new DeviceCache(INFO, watched, LONGEST);
+      try (CacheWriter writer = device.open(config()).orElseThrow()) {
+        assertTrue(writer.write(contents));
+      }
+      assertHolds(contents);
+      device.read(config());
+    }
+    assertEquals(List.of("code", "isRemembered"), calls);
   }
 
   @Test

@@ -52,30 +52,23 @@ public final class BundleDigests implements CodeDigests {
 
   private final BundleContext context;
   private final Map<BundleWiring, byte[]> known = new WeakHashMap<>();
-  private final Instant begin;
-  private volatile StoredDigests stored;
+  private final StoredDigests stored;
+
+  /** Keeps digests for the next process; null without one. */
+  @Reference(cardinality = ReferenceCardinality.OPTIONAL, policy = ReferencePolicy.DYNAMIC)
+  private volatile CacheEngine engine;
 
   /** Creates the digests of the bundles of this framework. */
   @Activate
   public BundleDigests(BundleContext context) {
-    this(context, ProcessHandle.current().info().startInstant().orElse(Instant.EPOCH));
+    this(context, ProcessHandle.current().info().startInstant().orElse(Instant.EPOCH), null);
   }
 
-  BundleDigests(BundleContext context, Instant begin) {
+  BundleDigests(BundleContext context, Instant begin, CacheEngine engine) {
     this.context = context;
-    this.begin = begin;
-  }
-
-  @Reference(cardinality = ReferenceCardinality.OPTIONAL, policy = ReferencePolicy.DYNAMIC)
-  void bindEngine(CacheEngine engine) {
-    stored = new StoredDigests(engine, String.valueOf(context.getDataFile("")), begin);
-  }
-
-  void unbindEngine(CacheEngine engine) {
-    StoredDigests present = stored;
-    if (present != null && present.areKeptBy(engine)) {
-      stored = null;
-    }
+    this.engine = engine;
+    this.stored =
+        new StoredDigests(() -> this.engine, String.valueOf(context.getDataFile("")), begin);
   }
 
   @Override
@@ -91,15 +84,14 @@ public final class BundleDigests implements CodeDigests {
     collect(bundle.adapt(BundleWiring.class), all);
     collect(context.getBundle().adapt(BundleWiring.class), all);
     MessageDigest sha = Digests.sha256();
-    StoredDigests present = stored;
     Map<ByteBuffer, byte[]> fresh = new LinkedHashMap<>();
     byte[][] digests = new byte[all.size()][];
     int count = 0;
     for (BundleWiring wiring : all) {
-      digests[count++] = digest(wiring, present, fresh);
+      digests[count++] = digest(wiring, fresh);
     }
     if (!fresh.isEmpty()) {
-      present.add(fresh);
+      stored.add(fresh);
     }
     // Instead of the system bundle's contents.
     sha.update(PLATFORM.getBytes(StandardCharsets.UTF_8));
@@ -145,20 +137,17 @@ public final class BundleDigests implements CodeDigests {
   /**
    * Returns the digest of a bundle.
    *
-   * @param present those of earlier processes; null for none
    * @param fresh takes what the next process may use
    */
-  private byte[] digest(BundleWiring wiring, StoredDigests present, Map<ByteBuffer, byte[]> fresh)
-      throws IOException {
+  private byte[] digest(BundleWiring wiring, Map<ByteBuffer, byte[]> fresh) throws IOException {
     synchronized (known) {
       byte[] before = known.get(wiring);
       if (before != null) {
         return before;
       }
     }
-    Optional<ByteBuffer> stamp =
-        present == null ? Optional.empty() : present.stamp(wiring.getBundle());
-    Optional<byte[]> earlier = stamp.flatMap(key -> present.get(key));
+    Optional<ByteBuffer> stamp = stored.stamp(wiring.getBundle());
+    Optional<byte[]> earlier = stamp.flatMap(stored::get);
     byte[] digest = earlier.isPresent() ? earlier.get() : read(wiring);
     // Looked at last, as an update may come in between: entries of a wiring that is in use, but not
     // the current one, are read out of the new contents, at least by Felix.

@@ -20,6 +20,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.osgi.framework.Bundle;
 
 /**
@@ -42,8 +43,7 @@ final class StoredDigests {
   static final byte[] NAME = "bundles".getBytes(StandardCharsets.UTF_8);
   private static final int MAX_TOTAL_BYTES = 8 << 20;
 
-  private final CacheEngine engine;
-  private final BlobStore blobs;
+  private final Supplier<CacheEngine> engine;
   private final String storage;
   private final Instant quiet;
   private Map<ByteBuffer, byte[]> known;
@@ -51,14 +51,14 @@ final class StoredDigests {
   /**
    * Those that an engine keeps.
    *
+   * @param engine gives null if there is none now
    * @param storage of the framework, in which a bundle's number and time of update are its own
    * @param begin of this process
    */
-  StoredDigests(CacheEngine engine, String storage, Instant begin) {
+  StoredDigests(Supplier<CacheEngine> engine, String storage, Instant begin) {
     this.engine = engine;
     this.storage = storage;
     this.quiet = begin.minus(QUIET);
-    blobs = blobs(engine);
   }
 
   static BlobStore blobs(CacheEngine engine) {
@@ -68,14 +68,10 @@ final class StoredDigests {
             .with(BlobLimits.Select.LRU, BlobLimits.Capacity.FIT));
   }
 
-  boolean areKeptBy(CacheEngine other) {
-    return engine == other;
-  }
-
   /** Returns what the contents of a bundle are known by; empty if they cannot be. */
   Optional<ByteBuffer> stamp(Bundle bundle) {
     String location = bundle.getLocation();
-    if (!location.startsWith(REFERENCE)) {
+    if (engine.get() == null || !location.startsWith(REFERENCE)) {
       return Optional.empty();
     }
     try {
@@ -122,13 +118,20 @@ final class StoredDigests {
     entries = entries.subList(Math.max(0, entries.size() - MOST), entries.size());
     ByteBuffer blob = ByteBuffer.allocate(2 * SIZE * entries.size());
     entries.forEach(entry -> blob.put(entry.getKey().duplicate()).put(entry.getValue()));
-    blobs.set(NAME, blob.array());
+    CacheEngine present = engine.get();
+    if (present != null) {
+      blobs(present).set(NAME, blob.array());
+    }
     known = all;
   }
 
   private LinkedHashMap<ByteBuffer, byte[]> read() {
     LinkedHashMap<ByteBuffer, byte[]> entries = new LinkedHashMap<>();
-    ByteBuffer blob = ByteBuffer.wrap(blobs.get(NAME).orElse(new byte[0]));
+    CacheEngine present = engine.get();
+    if (present == null) {
+      return entries;
+    }
+    ByteBuffer blob = ByteBuffer.wrap(blobs(present).get(NAME).orElse(new byte[0]));
     while (blob.remaining() >= 2 * SIZE) {
       byte[] stamp = new byte[SIZE];
       byte[] digest = new byte[SIZE];

@@ -52,7 +52,7 @@ final class LoadedVersion {
     this.loaded = loaded;
     this.compilation = compilation;
     this.signature = signature;
-    this.digest = HexFormat.of().formatHex(loaded.token().toArray());
+    this.digest = HexFormat.of().formatHex(loaded.digest());
   }
 
   /**

@@ -10,7 +10,6 @@ import io.thalamus.api.LoadedModel;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
-import io.thalamus.model.CacheToken;
 import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
@@ -164,10 +163,10 @@ final class FakeNetworks {
     if (!text.startsWith("times ") && !text.startsWith("open ") && !text.equals("sum")) {
       throw new NeuralNetworksException(ResultCode.BAD_DATA, path + ": damaged at\nbyte 0");
     }
-    return read(path.toString(), text, CacheToken.of(digest), ReadOptions.DEFAULT);
+    return read(path.toString(), text, digest, ReadOptions.DEFAULT);
   }
 
-  private LoadedModel read(String name, String text, CacheToken token, ReadOptions options)
+  private LoadedModel read(String name, String text, byte[] digest, ReadOptions options)
       throws NeuralNetworksException {
     boolean isSum = text.equals("sum");
     boolean isOpen = text.startsWith("open ");
@@ -196,8 +195,8 @@ final class FakeNetworks {
               case "model" -> model;
               case "file" -> file;
               case "options" -> options;
-              case "with" -> read(name, text, token, (ReadOptions) arguments[0]);
-              case "token" -> token;
+              case "with" -> read(name, text, digest, (ReadOptions) arguments[0]);
+              case "digest" -> digest.clone();
               case "close" -> {
                 this.open.decrementAndGet();
                 yield null;

@@ -179,7 +179,7 @@ class CacheCommandTest {
   }
 
   @Test
-  void whyAsksWithTheDigestOfTheFile() throws Exception {
+  void whyAsksWithTheTokenOfTheFile() throws Exception {
     cache.forecasts.add(new Forecast("the whole model", "npu", false, List.of("a", "b")));
     cache.forecasts.add(new Forecast("RELU", "cpu", true, List.of()));
     assertEquals(

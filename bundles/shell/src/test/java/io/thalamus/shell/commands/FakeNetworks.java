@@ -152,6 +152,11 @@ final class FakeNetworks implements NeuralNetworks {
       }
 
       @Override
+      public byte[] digest() {
+        return token.toArray();
+      }
+
+      @Override
       public void close() {
         open.decrementAndGet();
       }
