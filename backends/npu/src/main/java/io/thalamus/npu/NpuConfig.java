@@ -8,6 +8,9 @@ import io.thalamus.npu.timing.HostLink;
 import io.thalamus.npu.timing.OperatingPoint;
 import io.thalamus.npu.timing.OperatingPoints;
 import io.thalamus.npu.timing.PowerModel;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 
 /**
  * The settings of a device, as what they build. Immutable.
@@ -63,15 +66,21 @@ public record NpuConfig(
    * All that a compiled model depends on, besides the model and the execution preference, as text.
    */
   String fingerprint() {
-    StringBuilder text = new StringBuilder();
-    text.append(architecture).append(' ');
+    // Not by the records' own texts, whose methods a process makes as it begins.
+    ArrayTiming array = architecture.array();
+    List<Object> facts = new ArrayList<>();
+    Collections.addAll(facts, array.rows(), array.columns(), array.dataflow());
+    Collections.addAll(facts, architecture.lanes(), architecture.scratchpad());
+    Collections.addAll(facts, architecture.accumulators(), architecture.dram());
+    Collections.addAll(facts, architecture.bytesPerSecond(), architecture.latencySeconds());
     for (ExecutionPreference preference : ExecutionPreference.values()) {
       OperatingPoint point = points.choose(preference);
-      text.append(preference).append(' ').append(point).append(' ');
+      Collections.addAll(facts, preference, point.name(), point.volts(), point.hertz());
       // Joules are told of a restored model as of any other.
-      text.append(power.staticWatts(point)).append(" W ");
+      facts.add(power.staticWatts(point));
     }
-    return text.append(searchBudget).append(' ').append(searchFirst).append(' ').append(seed) + "";
+    Collections.addAll(facts, searchBudget, searchFirst, seed);
+    return facts.toString();
   }
 
   /** Returns these settings with another search. */

@@ -92,7 +92,8 @@ class FileCacheEngineTest {
   void filesOfOtherLengthsAreOthers() throws IOException {
     MemorySegment all = MemorySegment.ofArray(new byte[10_000]);
     try (FileCacheEngine engine = engine()) {
-      engine.remember(DEVICE, token(1), engine.code(List.of(all.asSlice(0, 5_000), all.asSlice(5_000))));
+      engine.remember(
+          DEVICE, token(1), engine.code(List.of(all.asSlice(0, 5_000), all.asSlice(5_000))));
       for (int first : new int[] {0, 1, 4_999, 5_000, 5_001, 9_000}) {
         List<MemorySegment> files = List.of(all.asSlice(0, first), all.asSlice(first));
         assertEquals(first == 5_000, engine.isRemembered(DEVICE, token(1), files), "" + first);
@@ -303,7 +304,8 @@ class FileCacheEngineTest {
     Path file = Files.createFile(directory.resolve("file"));
     try (FileCacheEngine engine = new FileCacheEngine(file.resolve("below"), "test")) {
       assertFalse(engine.isRemembered(DEVICE, token(1), files(1)));
-      assertThrows(IOException.class, () -> engine.remember(DEVICE, token(1), engine.code(files(1))));
+      assertThrows(
+          IOException.class, () -> engine.remember(DEVICE, token(1), engine.code(files(1))));
       assertThrows(IOException.class, engine::hold);
       BlobStore blobs = engine.blobs("1", BlobLimits.of(10, 10, 100));
       blobs.set(new byte[] {1}, new byte[] {2});

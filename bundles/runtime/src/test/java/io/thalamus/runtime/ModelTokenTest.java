@@ -33,11 +33,11 @@ class ModelTokenTest {
     return new FileCacheEngine(folder.resolve(storage), "io.thalamus.runtime");
   }
 
-  private static LoadedModel load(CacheEngine engine, byte[] bytes)
-      throws NeuralNetworksException {
+  private static LoadedModel load(CacheEngine engine, byte[] bytes) throws NeuralNetworksException {
     ModelLoader loader = new ModelLoader(engine);
     loader.addReader(new ModelLoaderTest.LetterReader());
-    return loader.load("letter", MemorySegment.ofArray(bytes), ReadOptions.DEFAULT, new HashSet<>());
+    return loader.load(
+        "letter", MemorySegment.ofArray(bytes), ReadOptions.DEFAULT, new HashSet<>());
   }
 
   private static CacheToken token(CacheEngine engine, byte[] bytes) throws NeuralNetworksException {
