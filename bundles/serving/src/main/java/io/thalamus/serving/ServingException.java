@@ -4,12 +4,15 @@ package io.thalamus.serving;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /**
  * A request failed. The message is one line for the client, as {@code {"error": ...}} has it,
  * whatever names of the client it quotes.
  */
 public final class ServingException extends Exception {
+  private static final Pattern CONTROLS = Pattern.compile("\\s*\\p{Cntrl}+\\s*");
+
   private static final long serialVersionUID = 1L;
 
   private final Failure failure;
@@ -29,14 +32,25 @@ public final class ServingException extends Exception {
    */
   public ServingException(
       Failure failure, String message, Optional<Duration> retryAfter, Throwable cause) {
-    super(line(message), cause);
+    // Where it came from matters for faults of ours alone, and under overload most are refusals.
+    super(line(message), cause, true, failure == Failure.INTERNAL);
     this.failure = Objects.requireNonNull(failure, "failure");
     this.retryAfter = retryAfter.orElse(null);
   }
 
   /** Returns a text in one line; an empty one for null. */
   public static String line(String text) {
-    return text == null ? "" : text.replaceAll("\\s*\\p{Cntrl}+\\s*", " ");
+    if (text == null) {
+      return "";
+    }
+    // Each name in a request comes here, and next to none has anything to replace.
+    return text.chars().anyMatch(ServingException::isControl)
+        ? CONTROLS.matcher(text).replaceAll(" ")
+        : text;
+  }
+
+  private static boolean isControl(int character) {
+    return character < ' ' || character == 0x7f;
   }
 
   /** Returns that of a request that contradicts itself or the model. */

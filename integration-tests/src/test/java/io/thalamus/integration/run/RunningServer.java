@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -41,13 +42,31 @@ final class RunningServer implements AutoCloseable {
     this.grpc = grpc;
   }
 
-  /** Starts a server and waits until it is ready. */
-  static RunningServer start(Path folder, Path models, String... more) throws IOException {
-    return startWith("cpu", folder, models, more);
+  /**
+   * Starts a server on {@code cpu} whose threads, mappings and class loaders can be counted, and
+   * waits until it is ready. It is slower than others: each collection takes caches of the JDK.
+   */
+  static RunningServer startCounted(Path folder, Path models, String... more) throws IOException {
+    Map<String, String> environment =
+        Map.of(
+            // The C library keeps the stacks of up to 40 ended threads, and their mappings would be
+            // counted.
+            "GLIBC_TUNABLES",
+            "glibc.pthread.stack_cache_size=0",
+            // Class loaders that only soft references of the JDK hold are not left over.
+            "THALAMUS_JAVA_OPTIONS",
+            "-XX:SoftRefLRUPolicyMSPerMB=0");
+    return start(environment, "cpu", folder, models, more);
   }
 
-  /** Starts a server with these devices and waits until it is ready. */
-  static RunningServer startWith(String devices, Path folder, Path models, String... more)
+  /** Starts a server with these devices, as users do, and waits until it is ready. */
+  static RunningServer start(String devices, Path folder, Path models, String... more)
+      throws IOException {
+    return start(Map.of(), devices, folder, models, more);
+  }
+
+  private static RunningServer start(
+      Map<String, String> environment, String devices, Path folder, Path models, String... more)
       throws IOException {
     String root = System.getProperty("thalamus.root");
     String home = System.getProperty("thalamus.home", root + "/launcher/target/thalamus");
@@ -59,11 +78,7 @@ final class RunningServer implements AutoCloseable {
     command.addAll(List.of(more));
     ProcessBuilder builder =
         new ProcessBuilder(command).redirectError(folder.resolve("errors").toFile());
-    // The C library keeps the stacks of up to 40 ended threads, and their mappings would be
-    // counted.
-    builder.environment().put("GLIBC_TUNABLES", "glibc.pthread.stack_cache_size=0");
-    // Class loaders that only soft references of the JDK hold are not left over.
-    builder.environment().put("THALAMUS_JAVA_OPTIONS", "-XX:SoftRefLRUPolicyMSPerMB=0");
+    builder.environment().putAll(environment);
     Process process = builder.start();
     BufferedReader out = process.inputReader();
     String line = out.readLine();

@@ -45,7 +45,7 @@ final class ServedPage implements Proof {
       Path models = Files.createDirectories(folder.resolve("models"));
       Files.copy(home.resolve("samples/digits/digits.tflite"), models.resolve("digits.tflite"));
       try (RunningServer server =
-          RunningServer.startWith(
+          RunningServer.start(
               "cpu,simd", folder, models, "--grace", "0", "--set", "dashboard.periodMillis=200")) {
         Optional<Browser> browser = Browser.start();
         if (browser.isPresent()) {

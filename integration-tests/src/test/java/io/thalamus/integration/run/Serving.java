@@ -100,7 +100,7 @@ final class Serving implements Proof {
         throws Exception {
       computeReference();
       put(1, Files.readAllBytes(digits), false);
-      try (RunningServer server = RunningServer.start(folder, models, "--grace", "1000")) {
+      try (RunningServer server = RunningServer.startCounted(folder, models, "--grace", "1000")) {
         List<Thread> clients = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
           int first = i;

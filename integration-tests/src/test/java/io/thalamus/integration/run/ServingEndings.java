@@ -50,7 +50,7 @@ final class ServingEndings implements Proof {
       Tally tally = new Tally();
       for (int i = 0; i < times; i++) {
         try (RunningServer server =
-            RunningServer.start(folder, models, "--grace", Long.toString(grace))) {
+            RunningServer.start("cpu", folder, models, "--grace", Long.toString(grace))) {
           Clients clients = new Clients(tally, figures, threads);
           for (int k = 0; k < threads; k++) {
             // One with and one without pauses for each protocol.

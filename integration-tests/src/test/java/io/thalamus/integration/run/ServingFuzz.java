@@ -55,7 +55,7 @@ final class ServingFuzz implements Proof {
       Path sample = Path.of(System.getProperty("thalamus.home"), "samples/digits/digits.tflite");
       Files.copy(sample, models.resolve("digits.tflite"));
       try (RunningServer server =
-          RunningServer.start(
+          RunningServer.startCounted(
               folder,
               models,
               "--grace",

@@ -49,7 +49,7 @@ final class ServingLeaving implements Proof {
       ServedModel model = ServedModel.put(stored, folder.resolve("models"));
       figures.figure("model", model.name());
       try (RunningServer server =
-          RunningServer.startWith(devices, folder, folder.resolve("models"), "--grace", "0")) {
+          RunningServer.start(devices, folder, folder.resolve("models"), "--grace", "0")) {
         Run run = new Run(server, model, figures);
         // What is compiled meanwhile would count for the first.
         run.all(atOnce * 20, atOnce, 0, new Random(seed));

@@ -77,7 +77,7 @@ final class ServingOverhead implements Proof {
         networks.add(ServedModel.put(name, models));
       }
       String[] echoes = echo.inputReader().readLine().split(" ");
-      try (RunningServer server = RunningServer.startWith(devices, folder, models, "--grace", "0");
+      try (RunningServer server = RunningServer.start(devices, folder, models, "--grace", "0");
           GrpcCaller grpc = new GrpcCaller(echoes[1])) {
         for (int size : SIZES) {
           compare(server, echoes[0], grpc, size, warmup, rounds, each, figures);

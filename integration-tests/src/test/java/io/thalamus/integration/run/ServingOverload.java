@@ -72,7 +72,7 @@ final class ServingOverload implements Proof {
       ServedModel model = ServedModel.put(stored, folder.resolve("models"));
       figures.figure("model", model.name());
       try (RunningServer server =
-          RunningServer.startWith(devices, folder, folder.resolve("models"), "--grace", "0")) {
+          RunningServer.start(devices, folder, folder.resolve("models"), "--grace", "0")) {
         List<Caller> callers = new ArrayList<>();
         for (int i = 0; i < CLOSED_CLIENTS; i++) {
           callers.add(server.caller(protocols.get(i % protocols.size())));

@@ -51,7 +51,7 @@ class StreamingClientTest {
     Random random = new Random(SEED);
     models = folder.resolve("models");
     put(1);
-    try (RunningServer server = RunningServer.start(folder, models, "--grace", "0");
+    try (RunningServer server = RunningServer.start("cpu", folder, models, "--grace", "0");
         Caller single = server.caller("grpc");
         StreamCaller stream = (StreamCaller) server.caller("stream")) {
       for (int i = 0; i < INPUTS; i++) {

@@ -66,8 +66,7 @@ class TritonClientTest {
       Files.copy(files.get(i), served.resolve(names.get(i) + ".tflite"));
     }
     computeReference(files, inputs);
-    try (RunningServer server =
-        RunningServer.startWith("cpu,simd", folder, served, "--grace", "0")) {
+    try (RunningServer server = RunningServer.start("cpu,simd", folder, served, "--grace", "0")) {
       List<String> words = new ArrayList<>(List.of(server.address()));
       for (int i = 0; i < names.size(); i++) {
         Matcher tensors = TENSOR.matcher(server.get("/v2/models/" + names.get(i)));

@@ -74,7 +74,7 @@ final class Signature {
   }
 
   private static Place take(List<Place> places, String kind, String name) throws ServingException {
-    Place place = places.get(index(kind, tensors(places), name));
+    Place place = places.get(index(kind, places, name));
     places.remove(place);
     return place;
   }
@@ -204,7 +204,7 @@ final class Signature {
   Input[] order(List<Input> given) throws ServingException {
     Input[] ordered = new Input[inputs.size()];
     for (Input input : given) {
-      int index = index("input", inputs(), input.name());
+      int index = index("input", inputs, input.name());
       if (ordered[index] != null) {
         throw invalid("input '" + input.name() + "' is given twice");
       }
@@ -236,7 +236,7 @@ final class Signature {
   List<Integer> wanted(List<String> names) throws ServingException {
     List<Integer> indexes = new ArrayList<>();
     for (String name : names) {
-      int index = index("output", outputs(), name);
+      int index = index("output", outputs, name);
       if (indexes.contains(index)) {
         throw invalid("output '" + name + "' is asked for twice");
       }
@@ -248,10 +248,9 @@ final class Signature {
     return indexes;
   }
 
-  private static int index(String kind, List<TensorMetadata> tensors, String name)
-      throws ServingException {
-    for (int i = 0; i < tensors.size(); i++) {
-      if (tensors.get(i).name().equals(name)) {
+  private static int index(String kind, List<Place> places, String name) throws ServingException {
+    for (int i = 0; i < places.size(); i++) {
+      if (places.get(i).tensor().name().equals(name)) {
         return i;
       }
     }
@@ -261,7 +260,7 @@ final class Signature {
             + " '"
             + name
             + "': expected "
-            + names(tensors.stream().map(TensorMetadata::name).toList()));
+            + names(tensors(places).stream().map(TensorMetadata::name).toList()));
   }
 
   private static String names(List<String> names) {
