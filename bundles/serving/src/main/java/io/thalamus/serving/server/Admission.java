@@ -25,8 +25,8 @@ final class Admission {
   /** One request that takes longer than the margin allows for widens it by so much. */
   private static final double WIDER = 1.2;
 
-  /** Each other one narrows it by so much: it rests where one of some 200 takes longer. */
-  private static final double NARROWER = 0.999;
+  /** Each other one narrows it by so much: it rests where one of some 600 takes longer. */
+  private static final double NARROWER = 0.9997;
 
   /** Those tell something that are expected to take this part of what they may. */
   private static final double TELLING = 0.5;

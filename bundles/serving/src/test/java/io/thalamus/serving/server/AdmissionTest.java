@@ -139,7 +139,7 @@ class AdmissionTest {
     refused(Priority.MEDIUM, Optional.of(Duration.ofMillis(150)));
     // Many that take no longer than expected narrow it again.
     for (double limit = 300; limit > 130; limit *= 0.95) {
-      for (int i = 0; i < 45; i++) {
+      for (int i = 0; i < 180; i++) {
         Optional<Duration> left = Optional.of(Duration.ofMillis((long) limit));
         admission.enter(Priority.MEDIUM, OWN, left).leave(true);
       }
