@@ -192,6 +192,34 @@ class BitsTest {
     assertEquals(4, found[1], 1e-4);
   }
 
+  /** The product of matrices with their inverses is the unit. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3, 4})
+  void inverses(int size) throws Exception {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    float[] x = new float[2 * size * size];
+    for (int i = 0; i < x.length; i++) {
+      boolean isDiagonal = i % (size * size) % (size + 1) == 0;
+      x[i] = random.nextFloat() + (isDiagonal ? 3 : 0);
+    }
+    file.input("x", FLOAT, 2, size, size)
+        .node("com.microsoft.Inverse", List.of("x"), "y")
+        .output("y", FLOAT, 2, size, size);
+    float[] found = TestFiles.run(file, x);
+    for (int matrix = 0; matrix < x.length; matrix += size * size) {
+      for (int i = 0; i < size; i++) {
+        for (int j = 0; j < size; j++) {
+          double sum = 0;
+          for (int k = 0; k < size; k++) {
+            sum += (double) x[matrix + i * size + k] * found[matrix + k * size + j];
+          }
+          assertEquals(i == j ? 1 : 0, sum, 1e-5, "seed " + seed);
+        }
+      }
+    }
+  }
+
   /** Stored are the upper halves of reals: those of 1.5, -2, an infinity, and a small number. */
   @Test
   void halvesOfRealsAreTakenAndGiven() throws Exception {

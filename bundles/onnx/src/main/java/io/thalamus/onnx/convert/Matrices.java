@@ -3,6 +3,8 @@ package io.thalamus.onnx.convert;
 
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
+import java.util.ArrayList;
+import java.util.List;
 
 /** Products of matrices. */
 final class Matrices {
@@ -18,6 +20,7 @@ final class Matrices {
 
   static void addTo(Converters table) {
     table.add("Det", Matrices::determinant);
+    table.add(Fused.DOMAIN + "Inverse", Matrices::inverse);
     table.add("MatMul", node -> node.out(node.ops().matmul(node.in(0), node.in(1))));
     table.add("Gemm", Matrices::gemm);
     table.add("MatMulInteger", Matrices::matmulInteger);
@@ -109,14 +112,19 @@ final class Matrices {
         : point(ops, value);
   }
 
-  /** By minors along the first rows; of four rows at most, since there are n! products. */
+  /** By minors along the first rows. */
   private static void determinant(Node node) throws ModelFormatException {
+    node.out(minor(node.ops(), elements(node), 0, 0));
+  }
+
+  /** The elements of square matrices; of four rows at most, since there are n! products. */
+  private static Value[][] elements(Node node) throws ModelFormatException {
     Value value = node.in(0);
     int rank = value.rank();
     int size = rank < 2 ? 0 : value.dim(rank - 1);
     node.require(
         size > 0 && size <= MAX_MINORS && value.dim(rank - 2) == size && value.type().isFloat(),
-        "it is of " + value.text());
+        "it is of " + value.text() + ", and not of up to " + MAX_MINORS + " rows and columns");
     Value[][] elements = new Value[size][size];
     for (int i = 0; i < size; i++) {
       Value row = node.ops().at(value, rank - 2, i);
@@ -124,7 +132,29 @@ final class Matrices {
         elements[i][j] = node.ops().at(row, rank - 2, j);
       }
     }
-    node.out(minor(node.ops(), elements, 0, 0));
+    return elements;
+  }
+
+  /** The minors of each element, turned, with alternating signs, by the determinant. */
+  private static void inverse(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value[][] elements = elements(node);
+    int size = elements.length;
+    Value factor = ops.reciprocal(minor(ops, elements, 0, 0));
+    List<Value> cells = new ArrayList<>();
+    for (int column = 0; column < size; column++) {
+      for (int row = 0; row < size; row++) {
+        Value cell = factor;
+        if (size > 1) {
+          Value[][] rest = elements.clone();
+          System.arraycopy(elements, 0, rest, 1, row);
+          Value rests = minor(ops, rest, 1, 1 << column);
+          cell = ops.mul((row + column) % 2 == 0 ? rests : ops.unary(Unary.NEG, rests), factor);
+        }
+        cells.add(cell);
+      }
+    }
+    node.out(ops.reshape(ops.stack(cells, factor.rank()), node.in(0).shape()));
   }
 
   /** The determinant of the rows from one on, without the columns of a set. */

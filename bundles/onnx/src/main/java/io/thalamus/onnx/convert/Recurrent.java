@@ -88,7 +88,12 @@ final class Recurrent {
     return given.strings();
   }
 
-  /** Converts a layer whose weights are {@code [directions, gates * size, columns]}. */
+  /**
+   * Converts a layer whose weights are {@code [directions, gates * size, columns]}.
+   *
+   * @param isStored whether what is multiplied by weights is rounded to 8 bits before; it is not in
+   *     sequences too long to be written out
+   */
   static void run(Node node, int gates, Value weights, Value recurrent, boolean isStored)
       throws ModelFormatException {
     Ops ops = node.ops();

@@ -6,8 +6,8 @@ import io.thalamus.onnx.file.DataType;
 import io.thalamus.operations.extension.ThalamusExtension;
 
 /**
- * BFLOAT16 at inputs and outputs, where it is the upper half of a FLOAT in 16 bits; computed with
- * are FLOATs. Stateless.
+ * BFLOAT16 at inputs and outputs, where it is the upper half of a FLOAT in 16 bits; graphs compute
+ * with FLOATs. Stateless.
  */
 final class UpperHalves {
   private static final int HALF = 16;
