@@ -52,6 +52,11 @@ public final class MemoryProof extends FrameworkProof {
     long millis = settings.number("millis", 0);
     settings.end();
     Bundles bundles = new Bundles(context);
+    for (Bundle started : context.getBundles()) {
+      if (("io.thalamus." + device).equals(started.getSymbolicName())) {
+        bundles.uninstall(started);
+      }
+    }
     Bundle bundle = bundles.install("proof:" + device, Files.newInputStream(jar));
     awaitServing(device);
     figures.figure("seed", seed);
