@@ -6,10 +6,10 @@ import io.thalamus.serving.InferenceRequest.Input;
 import io.thalamus.serving.InferenceRequest.Sequence;
 import io.thalamus.serving.protocol.RegionPart;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Collectors;
 
 /**
  * The body of a request for an inference. Immutable.
@@ -56,12 +56,21 @@ record ReadRequest(
 
   /** Returns how many classes outputs are to have in place of their values. */
   Map<String, Long> classes() {
-    return outputs.stream()
-        .filter(each -> each.classes() > 0)
-        .collect(Collectors.toMap(WantedOutput::name, WantedOutput::classes, Math::max));
+    Map<String, Long> classes = new HashMap<>();
+    for (WantedOutput each : outputs) {
+      if (each.classes() > 0) {
+        classes.merge(each.name(), each.classes(), Math::max);
+      }
+    }
+    return classes;
   }
 
   private Optional<WantedOutput> wanted(String output) {
-    return outputs.stream().filter(each -> each.name().equals(output)).findFirst();
+    for (WantedOutput each : outputs) {
+      if (each.name().equals(output)) {
+        return Optional.of(each);
+      }
+    }
+    return Optional.empty();
   }
 }

@@ -2,7 +2,9 @@
 package io.thalamus.serving;
 
 import java.util.Arrays;
+import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** The datatypes of the Open Inference Protocol, by their names there. */
 public enum Datatype {
@@ -22,6 +24,9 @@ public enum Datatype {
   /** Elements of any length, each after four bytes with its length. */
   BYTES(0);
 
+  private static final Map<String, Datatype> BY_NAME =
+      Arrays.stream(values()).collect(Collectors.toUnmodifiableMap(Enum::name, each -> each));
+
   private final int size;
 
   Datatype(int size) {
@@ -35,6 +40,6 @@ public enum Datatype {
 
   /** Returns the datatype of this name; empty if the protocol has none. */
   public static Optional<Datatype> named(String name) {
-    return Arrays.stream(values()).filter(each -> each.name().equals(name)).findFirst();
+    return Optional.ofNullable(BY_NAME.get(name));
   }
 }

@@ -194,7 +194,10 @@ final class Exchange implements HttpExchange {
   @Override
   public void send(int status, Map<String, String> given, List<MemorySegment> parts) {
     HttpHeaders values = headers(given);
-    long size = parts.stream().mapToLong(MemorySegment::byteSize).sum();
+    long size = 0;
+    for (MemorySegment part : parts) {
+      size += part.byteSize();
+    }
     boolean isHead = isHead();
     boolean isSent;
     ByteBuf content = Unpooled.EMPTY_BUFFER;
