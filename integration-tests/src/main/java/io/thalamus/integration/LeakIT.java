@@ -198,12 +198,9 @@ public class LeakIT {
   }
 
   private Bundle simd() {
-    for (Bundle bundle : context.getBundles()) {
-      if (bundle.getSymbolicName().equals("io.thalamus.simd")) {
-        return bundle;
-      }
-    }
-    throw new AssertionError("io.thalamus.simd is not here");
+    return bundles
+        .find("io.thalamus.simd")
+        .orElseThrow(() -> new AssertionError("io.thalamus.simd is not here"));
   }
 
   private static Path file(Bundle bundle) {

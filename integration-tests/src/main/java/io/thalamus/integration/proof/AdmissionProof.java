@@ -166,11 +166,7 @@ public final class AdmissionProof extends FrameworkProof {
     figures.figure("seed", seed);
     // The entrance of another bundle is that of another application.
     BundleContext shell =
-        Arrays.stream(context.getBundles())
-            .filter(bundle -> bundle.getSymbolicName().equals("io.thalamus.shell"))
-            .findFirst()
-            .orElseThrow()
-            .getBundleContext();
+        new Bundles(context).find("io.thalamus.shell").orElseThrow().getBundleContext();
     ServiceReference<NeuralNetworks> other = shell.getServiceReference(NeuralNetworks.class);
     NeuralNetworks theirs = shell.getService(other);
     List<Lane> lanes = new ArrayList<>();

@@ -6,7 +6,9 @@ import java.io.InputStream;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.osgi.framework.Bundle;
@@ -33,6 +35,13 @@ public final class Bundles {
   public Bundles(BundleContext context) {
     // Its own context: what is installed through another one is tracked with that.
     framework = context.getBundle(Constants.SYSTEM_BUNDLE_LOCATION).getBundleContext();
+  }
+
+  /** Returns the bundle of a symbolic name; empty if there is none. */
+  public Optional<Bundle> find(String symbolicName) {
+    return Arrays.stream(framework.getBundles())
+        .filter(bundle -> symbolicName.equals(bundle.getSymbolicName()))
+        .findFirst();
   }
 
   /** Installs and starts a bundle. */

@@ -5,6 +5,7 @@ import io.thalamus.api.NeuralNetworks;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
 import org.apache.felix.service.command.CommandProcessor;
@@ -52,12 +53,7 @@ public final class MemoryProof extends FrameworkProof {
     long millis = settings.number("millis", 0);
     settings.end();
     Bundles bundles = new Bundles(context);
-    for (Bundle started : context.getBundles()) {
-      if (("io.thalamus." + device).equals(started.getSymbolicName())) {
-        bundles.uninstall(started);
-      }
-    }
-    Bundle bundle = bundles.install("proof:" + device, Files.newInputStream(jar));
+    Bundle bundle = install(bundles, device, jar);
     awaitServing(device);
     figures.figure("seed", seed);
     try {
@@ -72,6 +68,15 @@ public final class MemoryProof extends FrameworkProof {
     figures.promise("no memory is left", networks.memories().isEmpty());
     bundle = null; // or it would hold its class loader
     new Leftovers(context).tell(List.of(device), bundles, figures);
+  }
+
+  /** Installs a device, in place of the one that the framework may have started. */
+  private static Bundle install(Bundles bundles, String device, Path jar) throws Exception {
+    Optional<Bundle> started = bundles.find("io.thalamus." + device);
+    if (started.isPresent()) {
+      bundles.uninstall(started.get());
+    }
+    return bundles.install("proof:" + device, Files.newInputStream(jar));
   }
 
   private void updated(

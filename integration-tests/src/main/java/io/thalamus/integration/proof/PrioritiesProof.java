@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
@@ -106,13 +107,12 @@ public final class PrioritiesProof extends FrameworkProof {
 
   /** Installs a device that is not there, or not in a process of its own; returns null if it is. */
   private Bundle install(Bundles bundles, String device, boolean isIsolated) throws Exception {
-    for (Bundle bundle : context.getBundles()) {
-      if (bundle.getSymbolicName().equals("io.thalamus." + device)) {
-        if (!isIsolated) {
-          return null;
-        }
-        bundles.uninstall(bundle);
+    Optional<Bundle> present = bundles.find("io.thalamus." + device);
+    if (present.isPresent()) {
+      if (!isIsolated) {
+        return null;
       }
+      bundles.uninstall(present.get());
     }
     Path home = Path.of(String.valueOf(context.getProperty("thalamus.home")));
     Path jar = home.resolve("devices/io.thalamus." + device + ".jar");
