@@ -40,17 +40,7 @@ public final class ServingException extends Exception {
 
   /** Returns a text in one line; an empty one for null. */
   public static String line(String text) {
-    if (text == null) {
-      return "";
-    }
-    // Each name in a request comes here, and next to none has anything to replace.
-    return text.chars().anyMatch(ServingException::isControl)
-        ? CONTROLS.matcher(text).replaceAll(" ")
-        : text;
-  }
-
-  private static boolean isControl(int character) {
-    return character < ' ' || character == 0x7f;
+    return text == null ? "" : CONTROLS.matcher(text).replaceAll(" ");
   }
 
   /** Returns that of a request that contradicts itself or the model. */
