@@ -361,19 +361,24 @@ class RuntimeOperatorsTest {
     assertGives(expected, 1e-6, 1, 2, 3, 4);
   }
 
-  /** Weights of steps of a half; one unit, one step: {@code h = o tanh(i g)} from no memory. */
-  @Test
-  void memoriesWithStoredWeights() throws Exception {
-    file.input("x", FLOAT, 1, 1, 1)
-        .bytes("w", INT8, new long[] {1, 1, 4}, 1, 2, 3, 4)
-        .bytes("r", INT8, new long[] {1, 1, 4}, 1, 1, 1, 1)
-        .floats("ws", new long[] {1}, 0.5f)
+  /** A layer of one unit, whose weights are whole steps of a scale. */
+  private void storedMemories(int steps, int batch, float scale, int[] weights, int[] recurrent) {
+    file.input("x", FLOAT, steps, batch, 1)
+        .bytes("w", INT8, new long[] {1, 1, 4}, weights)
+        .bytes("r", INT8, new long[] {1, 1, 4}, recurrent)
+        .floats("ws", new long[] {1}, scale)
         .bytes("z", INT8, new long[] {1}, 0);
     node(
         "DynamicQuantizeLSTM",
         List.of("x", "w", "r", "", "", "", "", "", "ws", "z", "ws", "z"),
         integer("hidden_size", 1));
-    file.output("y", FLOAT, 1, 1, 1, 1);
+    file.output("y", FLOAT, steps, 1, batch, 1);
+  }
+
+  /** Weights of steps of a half; one unit, one step: {@code h = o tanh(i g)} from no memory. */
+  @Test
+  void memoriesWithStoredWeights() throws Exception {
+    storedMemories(1, 1, 0.5f, new int[] {1, 2, 3, 4}, new int[] {1, 1, 1, 1});
     double x = 1;
     double cell = sigmoid(0.5 * x) * Math.tanh(2 * x);
     assertGives(new double[] {sigmoid(x) * Math.tanh(cell)}, 1e-5, 1);
@@ -388,16 +393,7 @@ class RuntimeOperatorsTest {
     float[] input = {0.9f, -0.35f, 0.1f, 0.75f, -0.2f, 0.4f};
     int[] weights = {90, -70, 50, 110};
     int[] again = {-60, 80, 120, 40};
-    file.input("x", FLOAT, 3, 2, 1)
-        .bytes("w", INT8, new long[] {1, 1, 4}, 90, -70, 50, 110)
-        .bytes("r", INT8, new long[] {1, 1, 4}, -60, 80, 120, 40)
-        .floats("ws", new long[] {1}, 0.02f)
-        .bytes("z", INT8, new long[] {1}, 0);
-    node(
-        "DynamicQuantizeLSTM",
-        List.of("x", "w", "r", "", "", "", "", "", "ws", "z", "ws", "z"),
-        integer("hidden_size", 1));
-    file.output("y", FLOAT, 3, 1, 2, 1);
+    storedMemories(3, 2, 0.02f, weights, again);
     double[] x = spanned(input);
     double[] h = new double[2];
     double[] c = new double[2];

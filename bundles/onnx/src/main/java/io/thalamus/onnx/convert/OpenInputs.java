@@ -94,7 +94,7 @@ public final class OpenInputs {
         given.keySet().containsAll(open.keySet()) || !names.containsAll(given.keySet());
     ModelFormatException first = null;
     long tried = 0;
-    // What the file's shapes have is not looked for unless nothing else fits.
+    // The sizes in the file's shapes are looked for only if nothing else fits.
     Iterator<Map<String, Shape>> choices =
         isGiven
             ? Set.of(given).iterator()
@@ -102,6 +102,7 @@ public final class OpenInputs {
                     choices(given, SIZES).stream(),
                     Stream.of(file.graph())
                         .flatMap(graph -> choices(given, written(graph)).stream()))
+                .distinct()
                 .iterator();
     while (choices.hasNext()) {
       Map<String, Shape> shapes = choices.next();
