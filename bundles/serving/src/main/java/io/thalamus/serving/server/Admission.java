@@ -18,7 +18,13 @@ final class Admission {
    * The least margin. Where others use the machine too, half of the speed may be lost at any time;
    * a shorter queue costs nothing.
    */
-  private static final double LEAST_MARGIN = 2;
+  static final double LEAST_MARGIN = 2;
+
+  /**
+   * The margin of a server that has just started, of which nothing is known: when many come at once
+   * for the first time, its code is compiled while it answers them.
+   */
+  static final double FIRST_MARGIN = 2 * LEAST_MARGIN;
 
   private static final double MOST_MARGIN = 8;
 
@@ -76,7 +82,7 @@ final class Admission {
    * The times that requests take, as parts of those that were expected: nearly all of them are
    * below, whatever came in between (others of higher priority, other programs, collections).
    */
-  private double margin = LEAST_MARGIN;
+  private double margin;
 
   /** The moment up to which there are requests that were told to come again. */
   private long promised;
@@ -84,10 +90,12 @@ final class Admission {
   /**
    * An admission of all requests.
    *
+   * @param margin the first one
    * @param clock in nanoseconds
    */
-  Admission(int processors, LongSupplier clock) {
+  Admission(int processors, double margin, LongSupplier clock) {
     this.processors = processors;
+    this.margin = margin;
     this.clock = clock;
     speed = processors;
     meanSpeed = processors;

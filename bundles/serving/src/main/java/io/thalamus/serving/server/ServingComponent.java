@@ -91,7 +91,8 @@ public final class ServingComponent implements InferenceServer {
   private final Sequences sequences;
   private final Streams streams = new Streams();
   private final Traffic traffic = new Traffic();
-  private final Admission admission = new Admission(PROCESSORS, System::nanoTime);
+  private final Admission admission =
+      new Admission(PROCESSORS, Admission.FIRST_MARGIN, System::nanoTime);
 
   /** Called by the component runtime. */
   @Activate

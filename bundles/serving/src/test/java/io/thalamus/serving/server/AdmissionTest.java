@@ -21,7 +21,7 @@ class AdmissionTest {
   private static final Optional<Duration> SECOND = Optional.of(Duration.ofSeconds(1));
 
   private long now;
-  private final Admission admission = new Admission(2, () -> now);
+  private final Admission admission = new Admission(2, Admission.LEAST_MARGIN, () -> now);
 
   private ServingException refused(Priority priority, Optional<Duration> left) {
     return assertThrows(
@@ -48,6 +48,15 @@ class AdmissionTest {
     admission.enter(Priority.MEDIUM, OWN, Optional.of(Duration.ofSeconds(2)));
     admission.enter(Priority.MEDIUM, OWN, Optional.of(Duration.ofSeconds(Long.MAX_VALUE)));
     admission.enter(Priority.MEDIUM, 0, SECOND);
+  }
+
+  @Test
+  void theFirstQueueIsShorter() throws Exception {
+    Admission first = new Admission(2, Admission.FIRST_MARGIN, () -> now);
+    for (int i = 0; i < 49; i++) {
+      first.enter(Priority.MEDIUM, OWN, SECOND);
+    }
+    assertThrows(ServingException.class, () -> first.enter(Priority.MEDIUM, OWN, SECOND));
   }
 
   @Test
