@@ -37,8 +37,10 @@ import java.util.stream.Stream;
  * graph, or open the one that was optimized before; they take turns. Compilations are timed by
  * {@code nn:bench}: the first one of a process without a cache (<i>cold</i>), another one after it
  * (<i>again</i>), the first one of a process that stores it (<i>stored</i>), and the next one, out
- * of the cache (<i>restored</i>). First results are those of {@code nn:run} in a process that
- * restores at once, or compiles, from the start of the process to its end.
+ * of the cache (<i>restored</i>). Of {@code npu}, whose search is in the background, a compilation
+ * that waits for it and stores it too (<i>searched</i>), and the next one (<i>found</i>). First
+ * results are those of {@code nn:run} in a process that restores at once, or compiles, from the
+ * start of the process to its end.
  */
 public final class Restores {
   private static final Path ROOT = Path.of(System.getProperty("thalamus.root"));
@@ -134,10 +136,20 @@ public final class Restores {
         return;
       }
       List<String> bench = List.of("--seconds", "0.01", "--json");
+      Path searching = folder.resolve("searching");
+      boolean searches = device.equals("npu");
+      if (searches) {
+        process(thalamus(searching, device, "config", "npu.searchFirst=true", "--keep"));
+      }
       for (int i = 0; i < runs; i++) {
         String plain = start(device, file, "bench", bench, List.of()).text();
         figures.add("cold.compileMillis", number(plain, "coldCompileMillis"));
         figures.add("again.compileMillis", number(plain, "warmCompileMillis"));
+        if (searches) {
+          String searched = start(searching, device, file, "bench", bench, cached).text();
+          figures.add("searched.compileMillis", number(searched, "coldCompileMillis"));
+          figures.add("found.compileMillis", number(searched, "warmCompileMillis"));
+        }
         String stored = start(device, file, "bench", bench, cached).text();
         figures.add("stored.compileMillis", number(stored, "coldCompileMillis"));
         figures.add("restored.compileMillis", number(stored, "warmCompileMillis"));
@@ -154,14 +166,30 @@ public final class Restores {
     private Output start(
         String device, Path file, String command, List<String> more, List<String> cached)
         throws IOException, InterruptedException {
-      List<String> words = new ArrayList<>();
-      words.add(ROOT.resolve("launcher/target/thalamus/bin/thalamus").toString());
-      words.addAll(List.of("--storage", folder.resolve("storage").toString()));
-      words.addAll(List.of("--with", "cpu," + device, command, file.toString()));
+      return start(folder.resolve("storage"), device, file, command, more, cached);
+    }
+
+    private Output start(
+        Path storage,
+        String device,
+        Path file,
+        String command,
+        List<String> more,
+        List<String> cached)
+        throws IOException, InterruptedException {
+      List<String> words = thalamus(storage, device, command, file.toString());
       words.addAll(more);
       words.addAll(List.of("--device", device, "--fallback", "deny"));
       words.addAll(cached);
       return process(words);
+    }
+
+    private static List<String> thalamus(Path storage, String device, String... command) {
+      List<String> words = new ArrayList<>();
+      words.add(ROOT.resolve("launcher/target/thalamus/bin/thalamus").toString());
+      words.addAll(List.of("--storage", storage.toString(), "--with", "cpu," + device));
+      words.addAll(List.of(command));
+      return words;
     }
 
     private void peer(Path file, String way, String name, Figures figures) throws Exception {
@@ -228,11 +256,17 @@ public final class Restores {
             Collections.min(figure.getValue()),
             Collections.max(figure.getValue()));
       }
-      for (String without : List.of("stored", "cold", "again")) {
-        if (all.containsKey(without + ".compileMillis")) {
+      Map<String, String> pairs =
+          Map.of(
+              "stored", "restored", "cold", "restored", "again", "restored", "searched", "found");
+      for (Map.Entry<String, String> pair : new TreeMap<>(pairs).entrySet()) {
+        if (all.containsKey(pair.getKey() + ".compileMillis")) {
           System.out.printf(
               "%s.%s.compileRatio = %.2f%n",
-              name, without, median(without + ".compileMillis") / median("restored.compileMillis"));
+              name,
+              pair.getKey(),
+              median(pair.getKey() + ".compileMillis")
+                  / median(pair.getValue() + ".compileMillis"));
         }
       }
       System.out.printf(
