@@ -9,6 +9,7 @@ import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Elements;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Subgraph;
+import io.thalamus.model.reader.ReadOptions;
 import io.thalamus.tck.check.TestGraph;
 import io.thalamus.tflite.TfliteReader;
 import java.lang.foreign.MemorySegment;
@@ -35,6 +36,8 @@ final class OperatorFile {
   /** An input of an operator that is left out. */
   static final int NONE = -1;
 
+  private static final float[] NO_SCALES = {};
+
   private final FlatBufferBuilder flat = new FlatBufferBuilder(1024);
   private final List<Integer> buffers = new ArrayList<>();
   private final List<Integer> tensors = new ArrayList<>();
@@ -42,6 +45,7 @@ final class OperatorFile {
   private final List<Integer> codes = new ArrayList<>();
   private final List<Integer> given = new ArrayList<>();
   private final List<byte[]> arguments = new ArrayList<>();
+  private ReadOptions options = ReadOptions.DEFAULT;
 
   OperatorFile() {
     Buffer.startBuffer(flat);
@@ -52,26 +56,31 @@ final class OperatorFile {
   int input(byte type, int[] shape, double... values) {
     given.add(tensors.size());
     arguments.add(bytes(type, values));
-    return tensor(type, 0, 0, false, shape);
+    return tensor(type, 0, NO_SCALES, 0, false, shape);
   }
 
   int constant(byte type, int[] shape, double... values) {
-    return tensor(type, buffer(bytes(type, values)), 0, false, shape);
+    return tensor(type, buffer(bytes(type, values)), NO_SCALES, 0, false, shape);
   }
 
   /** A constant that is stored in steps of a scale. */
   int stored(byte type, float scale, byte[] values, int... shape) {
-    return tensor(type, buffer(values), scale, false, shape);
+    return stored(type, new float[] {scale}, 0, values, shape);
+  }
+
+  /** The same with a scale for each index of a dimension. */
+  int stored(byte type, float[] scales, int dimension, byte[] values, int... shape) {
+    return tensor(type, buffer(values), scales, dimension, false, shape);
   }
 
   /** A tensor that keeps its value from call to call, zeros at first. */
   int state(int... shape) {
-    return tensor(TensorType.FLOAT32, 0, 0, true, shape);
+    return tensor(TensorType.FLOAT32, 0, NO_SCALES, 0, true, shape);
   }
 
   /** A tensor that an operator computes. */
   int result(byte type, int... shape) {
-    return tensor(type, 0, 0, false, shape);
+    return tensor(type, 0, NO_SCALES, 0, false, shape);
   }
 
   OperatorFile operator(int code, int[] inputs, int... outputs) {
@@ -128,16 +137,18 @@ final class OperatorFile {
     return buffers.size() - 1;
   }
 
-  private int tensor(byte type, int buffer, float scale, boolean isVariable, int... shape) {
+  private int tensor(
+      byte type, int buffer, float[] scales, int dimension, boolean isVariable, int... shape) {
     int dimensions = Tensor.createShapeVector(flat, shape);
     int name = flat.createString("t" + tensors.size());
     int quantization = 0;
-    if (scale > 0) {
-      int scales = QuantizationParameters.createScaleVector(flat, new float[] {scale});
-      int zeros = QuantizationParameters.createZeroPointVector(flat, new long[1]);
+    if (scales.length > 0) {
+      int steps = QuantizationParameters.createScaleVector(flat, scales);
+      int zeros = QuantizationParameters.createZeroPointVector(flat, new long[scales.length]);
       QuantizationParameters.startQuantizationParameters(flat);
-      QuantizationParameters.addScale(flat, scales);
+      QuantizationParameters.addScale(flat, steps);
       QuantizationParameters.addZeroPoint(flat, zeros);
+      QuantizationParameters.addQuantizedDimension(flat, dimension);
       quantization = QuantizationParameters.endQuantizationParameters(flat);
     }
     Tensor.startTensor(flat);
@@ -146,7 +157,7 @@ final class OperatorFile {
     Tensor.addBuffer(flat, buffer);
     Tensor.addName(flat, name);
     Tensor.addIsVariable(flat, isVariable);
-    if (scale > 0) {
+    if (scales.length > 0) {
       Tensor.addQuantization(flat, quantization);
     }
     tensors.add(Tensor.endTensor(flat));
@@ -180,12 +191,18 @@ final class OperatorFile {
     return values.stream().mapToInt(Integer::intValue).toArray();
   }
 
+  /** Has the file read with choices. */
+  OperatorFile with(ReadOptions choices) {
+    options = choices;
+    return this;
+  }
+
   /** Reads the file, executes it, and returns its outputs; used once. */
   List<double[]> run(int... outputs) throws Exception {
     byte[] file = build(outputs);
     try (SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, file.length)) {
       memory.segment().copyFrom(MemorySegment.ofArray(file));
-      io.thalamus.model.Model model = new TfliteReader().read(memory).model();
+      io.thalamus.model.Model model = new TfliteReader().read(memory, options).model();
       Subgraph graph = model.main();
       for (int i = arguments.size(); i < graph.inputIndexes().size(); i++) {
         Operand state = graph.input(i);

@@ -174,7 +174,7 @@ class DamagedFileTest {
   void nothingIsChosen() {
     ReadOptions options = ReadOptions.DEFAULT.withShapes(Map.of("x", Shape.of(2, 2)));
     assertEquals(
-        "Thalamus JSON files are read with their own shapes and entry point alone",
+        "Thalamus JSON files leave no choice of shapes, entry point or hybrid layers",
         assertThrows(
                 ModelFormatException.class,
                 () -> read(MODEL.getBytes(StandardCharsets.UTF_8), options))

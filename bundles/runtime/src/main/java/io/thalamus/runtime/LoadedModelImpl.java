@@ -82,7 +82,8 @@ final class LoadedModelImpl implements LoadedModel {
       return ofBytes;
     }
     Map<String, Shape> sorted = new TreeMap<>(options.shapes());
-    byte[] choices = (options.signature() + sorted).getBytes(StandardCharsets.UTF_8);
+    byte[] choices =
+        (options.signature() + sorted + options.hybrid()).getBytes(StandardCharsets.UTF_8);
     byte[] both = new byte[ofBytes.length + choices.length];
     System.arraycopy(ofBytes, 0, both, 0, ofBytes.length);
     System.arraycopy(choices, 0, both, ofBytes.length, choices.length);

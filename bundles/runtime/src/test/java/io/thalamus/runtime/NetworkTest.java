@@ -187,11 +187,14 @@ class NetworkTest {
   }
 
   @Test
-  void aCacheTokenStandsForTheDimensionsToo() throws Exception {
+  void aCacheTokenStandsForTheChoicesToo() throws Exception {
     runtime.loader.addReader(new OpenReader());
     LoadedModel model = runtime.networks().load("m", MemorySegment.ofArray(new byte[] {'O'}));
     LoadedModel other = model.with(ReadOptions.DEFAULT.withShapes(Map.of("x", Shape.of(2))));
     assertNotEquals(model.token(), other.token());
+    try (LoadedModel hybrid = model.with(other.options().withHybrid(true))) {
+      assertNotEquals(other.token(), hybrid.token());
+    }
     model.close();
     assertEquals(Shape.of(2), other.model().main().input(0).shape());
     LoadedModel again = other.with(ReadOptions.DEFAULT);

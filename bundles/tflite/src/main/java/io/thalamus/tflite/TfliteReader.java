@@ -88,11 +88,11 @@ public final class TfliteReader implements ModelReader {
   private static Model convert(FlatModel content, EntryPoint entry, ReadOptions options)
       throws ModelFormatException {
     try {
-      return ModelConverter.convert(content, entry, Standard.CONVERTERS);
+      return ModelConverter.convert(content, entry, options, Standard.CONVERTERS);
     } catch (ModelFormatException e) {
       for (EntryPoint other : entry.others(options)) {
         try {
-          return ModelConverter.convert(content, other, Standard.CONVERTERS);
+          return ModelConverter.convert(content, other, options, Standard.CONVERTERS);
         } catch (ModelFormatException _) {
           // The message is the one for the sizes that the file was written with.
         }

@@ -83,7 +83,8 @@ class ReadOptionsTest {
 
   private static String refusal(Map<String, Shape> shapes, String signature) {
     return assertThrows(
-            ModelFormatException.class, () -> read(flatten(), new ReadOptions(shapes, signature)))
+            ModelFormatException.class,
+            () -> read(flatten(), new ReadOptions(shapes, signature, false)))
         .getMessage();
   }
 

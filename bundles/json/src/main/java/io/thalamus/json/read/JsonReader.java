@@ -55,7 +55,7 @@ public final class JsonReader implements ModelReader {
       throws ModelFormatException {
     if (!options.equals(ReadOptions.DEFAULT)) {
       throw new ModelFormatException(
-          Form.NAME + " files are read with their own shapes and entry point alone");
+          Form.NAME + " files leave no choice of shapes, entry point or hybrid layers");
     }
     if (file.size() > Form.MAX_TEXT) {
       throw new ModelFormatException(

@@ -43,7 +43,7 @@ public interface ModelReader {
       return read(file);
     }
     throw new ModelFormatException(
-        format() + " files are read with their own shapes and entry point alone");
+        format() + " files leave no choice of shapes, entry point or hybrid layers");
   }
 
   /**

@@ -15,10 +15,13 @@ import java.util.stream.IntStream;
  * @param shapes dimensions of inputs that the file leaves open, by the name of the input or by its
  *     number, which counts from 0; all dimensions of it
  * @param signature the name of the entry point; empty for the usual one
+ * @param hybrid whether layers of 8-bit weights over real numbers compute as the file's own engine
+ *     does, which rounds the numbers to 8 bits; otherwise the numbers stay as they are, and results
+ *     are nearer to those of the network before its weights were rounded
  */
-public record ReadOptions(Map<String, Shape> shapes, String signature) {
+public record ReadOptions(Map<String, Shape> shapes, String signature, boolean hybrid) {
   /** No choice. */
-  public static final ReadOptions DEFAULT = new ReadOptions(Map.of(), "");
+  public static final ReadOptions DEFAULT = new ReadOptions(Map.of(), "", false);
 
   public ReadOptions {
     shapes = Map.copyOf(shapes);
@@ -27,12 +30,17 @@ public record ReadOptions(Map<String, Shape> shapes, String signature) {
 
   /** Returns the same with these dimensions alone. */
   public ReadOptions withShapes(Map<String, Shape> wanted) {
-    return new ReadOptions(wanted, signature);
+    return new ReadOptions(wanted, signature, hybrid);
   }
 
   /** Returns the same with another entry point. */
   public ReadOptions withSignature(String wanted) {
-    return new ReadOptions(shapes, wanted);
+    return new ReadOptions(shapes, wanted, hybrid);
+  }
+
+  /** Returns the same with hybrid layers of the other kind. */
+  public ReadOptions withHybrid(boolean wanted) {
+    return new ReadOptions(shapes, signature, wanted);
   }
 
   /**

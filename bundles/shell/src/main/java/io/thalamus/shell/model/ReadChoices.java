@@ -17,6 +17,7 @@ import java.util.Optional;
 public final class ReadChoices {
   private static final String SHAPE = "shape";
   private static final String SIGNATURE = "signature";
+  private static final String HYBRID = "hybrid";
 
   private ReadChoices() {}
 
@@ -28,7 +29,8 @@ public final class ReadChoices {
             "[INPUT=]1x224x224x3",
             "dimensions of an input that the file leaves open; by its name or number",
             Candidates.NONE)
-        .option(SIGNATURE, "NAME", "the entry point of the file: nn:info lists them");
+        .option(SIGNATURE, "NAME", "the entry point of the file: nn:info lists them")
+        .flag(HYBRID, null, "round what meets 8-bit weights to 8 bits, as TensorFlow Lite does");
   }
 
   /** Returns what the options say. */
@@ -41,7 +43,8 @@ public final class ReadChoices {
         throw invocation.usage("--shape names input " + name + " twice");
       }
     }
-    return new ReadOptions(shapes, invocation.arguments().text(SIGNATURE).orElse(""));
+    String signature = invocation.arguments().text(SIGNATURE).orElse("");
+    return new ReadOptions(shapes, signature, invocation.arguments().has(HYBRID));
   }
 
   private static Shape shape(String text, String word, Invocation invocation)
@@ -70,6 +73,9 @@ public final class ReadChoices {
     }
     Optional<String> signature = invocation.arguments().text(SIGNATURE);
     signature.ifPresent(name -> words.addAll(List.of("--" + SIGNATURE, name)));
+    if (invocation.arguments().has(HYBRID)) {
+      words.add("--" + HYBRID);
+    }
     return words;
   }
 }

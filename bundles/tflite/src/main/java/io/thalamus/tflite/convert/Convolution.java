@@ -49,7 +49,7 @@ final class Convolution {
     Shape shape = rank4(node, filter);
     int groups = groups(node, shape);
     List<Integer> inputs = new ArrayList<>();
-    inputs.add(node.in(0));
+    inputs.add(Hybrid.images(node, 0, node.input(1).scales().length > 1));
     inputs.add(filter);
     inputs.add(Weights.bias(node, 0, 2, filter, shape.dimension(0)));
     inputs.add(node.int32(padding(node, node.get(options::padding))));
@@ -100,7 +100,7 @@ final class Convolution {
             ? shape.dimension(3) / data.dimension(3)
             : node.get(options::depthMultiplier);
     List<Integer> inputs = new ArrayList<>();
-    inputs.add(node.in(0));
+    inputs.add(Hybrid.images(node, 0, true));
     inputs.add(filter);
     inputs.add(Weights.bias(node, 0, 2, filter, shape.dimension(3)));
     inputs.add(node.int32(padding(node, node.get(options::padding))));
@@ -130,7 +130,7 @@ final class Convolution {
     int bias = Weights.bias(node, 2, 3, filter, shape.dimension(0));
     emitTransposed(
         node,
-        List.of(node.in(2), filter, bias, node.int32Vector(outputShape)),
+        List.of(Hybrid.images(node, 2, true), filter, bias, node.int32Vector(outputShape)),
         padding(node, node.get(options::padding)),
         node.get(options::strideW),
         node.get(options::strideH),

@@ -49,9 +49,11 @@ final class MatrixMultiply {
     int bias = Weights.bias(node, 0, 2, filter, shape.dimension(0));
     int input = node.in(0);
     Shape given = node.operand(input).shape();
-    if (given.rank() > MAX_RANK) {
+    boolean isOfRows = given.rank() > 0 && given.dimension(given.rank() - 1) == columns(shape);
+    if (given.rank() > MAX_RANK || !isOfRows && Hybrid.isWanted(node, 0)) {
       input = Reshape.reshaped(node, input, Shape.of(rows(node, given, shape), columns(shape)));
     }
+    input = Hybrid.rows(node, input, node.get(options::asymmetricQuantizeInputs));
     List<Integer> inputs = List.of(input, filter, bias, node.int32(activation));
     int output = output(node, given, shape);
     Operand target = node.operand(output);
@@ -103,12 +105,15 @@ final class MatrixMultiply {
   /** NNAPI 1.3 has no product of two computed matrices; the extension io.thalamus has. */
   private static void batchMatMul(Node node) throws ModelFormatException {
     BatchMatMulOptions options = node.options(new BatchMatMulOptions());
+    boolean isOfColumns = node.get(options::adjX);
     node.emit(
         ThalamusExtension.BATCH_MATMUL,
         List.of(
-            node.in(0),
+            isOfColumns
+                ? node.in(0)
+                : Hybrid.rows(node, node.in(0), node.get(options::asymmetricQuantizeInputs)),
             node.in(1),
-            node.bool(node.get(options::adjX)),
+            node.bool(isOfColumns),
             node.bool(node.get(options::adjY))),
         node.out(0));
   }

@@ -5,6 +5,7 @@ import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.model.reader.ReadOptions;
 import io.thalamus.tflite.file.FlatGraph;
 import io.thalamus.tflite.file.FlatModel;
 import java.util.ArrayList;
@@ -32,11 +33,14 @@ public final class ModelConverter {
   private final Map<Reference, Integer> referenceOfGraph = new HashMap<>();
   private final Set<Integer> underConversion = new HashSet<>();
   private final Variables variables;
+  private final boolean hybrid;
   private int inlined;
   private int tried;
 
-  private ModelConverter(FlatModel file, Converters converters) throws ModelFormatException {
+  private ModelConverter(FlatModel file, ReadOptions options, Converters converters)
+      throws ModelFormatException {
     this.file = file;
+    this.hybrid = options.hybrid();
     this.variables = new Variables(file);
     this.converters = converters;
     this.constants = new Constants(file.file());
@@ -48,9 +52,10 @@ public final class ModelConverter {
    * @throws ModelFormatException where NNAPI cannot express an operator, or the file contradicts
    *     itself
    */
-  public static Model convert(FlatModel file, EntryPoint entry, Converters converters)
+  public static Model convert(
+      FlatModel file, EntryPoint entry, ReadOptions options, Converters converters)
       throws ModelFormatException {
-    ModelConverter converter = new ModelConverter(file, converters);
+    ModelConverter converter = new ModelConverter(file, options, converters);
     converter.underConversion.add(entry.graph().index());
     Subgraph main = new GraphConverter(converter, entry, converter.constants, converters).convert();
     return new Model(main, converter.referenced, false);
@@ -115,6 +120,11 @@ public final class ModelConverter {
 
   Variables variables() {
     return variables;
+  }
+
+  /** Returns whether hybrid layers round their data; see {@link ReadOptions#hybrid}. */
+  boolean isHybrid() {
+    return hybrid;
   }
 
   /** The work that is done with a graph of the file. */

@@ -16,7 +16,7 @@ import org.tensorflow.lite.schema.TensorType;
  *
  * <p>Hybrid layers, with 8-bit weights and floating-point activations, do not exist in NNAPI: their
  * weights become floats. (TensorFlow Lite's own kernels quantize the activations as they run, and
- * so deviate more from the trained model than this does.)
+ * so deviate more from the trained model than this does; {@link Hybrid} does the same on demand.)
  *
  * <p>A bias keeps its stored integers, but its scale becomes the product of those of input and
  * filter, as NNAPI demands and TensorFlow Lite computes; what the file says may differ by rounding,
