@@ -145,8 +145,13 @@ public final class Inference {
   private Execution prepare(List<Tensor> inputs) {
     Execution execution = refused != null ? refused : compilation.createExecution();
     for (int i = 0; i < inputs.size(); i++) {
-      Shape shape = main.input(i).isSizeKnown() ? Shape.NONE : inputs.get(i).shape();
-      execution.setInput(i, inputs.get(i).segment(), shape);
+      Tensor input = inputs.get(i);
+      Shape shape = main.input(i).isSizeKnown() ? Shape.NONE : input.shape();
+      if (input.memory() != null) {
+        execution.setInput(i, input.memory(), 0, input.memory().size(), shape);
+      } else {
+        execution.setInput(i, input.segment(), shape);
+      }
     }
     for (int i = 0; i < buffers.length; i++) {
       if (buffers[i] == null) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.api;
 
+import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Elements;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Operand;
@@ -23,8 +24,8 @@ import java.util.stream.LongStream;
  *
  * <p>The bytes of a tensor that is made here lie off the heap, where devices use them in place, and
  * are freed with the last reference to the tensor or its segment. {@link #of(Operand,
- * MemorySegment)} alone takes the caller's memory, which the caller keeps open. Threads may share a
- * tensor that nobody writes; nothing here is synchronized.
+ * MemorySegment)} and {@link #of(Operand, SharedMemory)} alone take the caller's memory, which the
+ * caller keeps open. Threads may share a tensor that nobody writes; nothing here is synchronized.
  *
  * <p>A value that contradicts a model's operand is a {@link NeuralNetworksException} with BAD_DATA;
  * one that contradicts itself is an {@link IllegalArgumentException}.
@@ -37,9 +38,17 @@ public final class Tensor {
   private final MemorySegment segment;
   private final Elements elements;
 
+  /** Null unless the bytes are all of a memory that devices can map. */
+  private final SharedMemory memory;
+
   private Tensor(Operand operand, MemorySegment segment) {
+    this(operand, segment, null);
+  }
+
+  private Tensor(Operand operand, MemorySegment segment, SharedMemory memory) {
     this.operand = operand;
     this.segment = segment;
+    this.memory = memory;
     this.elements = Elements.find(operand.type()).orElse(null);
   }
 
@@ -123,6 +132,17 @@ public final class Tensor {
    */
   public static Tensor of(Operand operand, MemorySegment memory) throws NeuralNetworksException {
     return new Tensor(operand.with(shape(operand, memory.byteSize(), 1, "bytes")), memory);
+  }
+
+  /**
+   * Makes a tensor of the caller's memory, such as that of a hardware buffer, in which devices read
+   * it in place: not even an isolated one gets a copy.
+   *
+   * @throws NeuralNetworksException with BAD_DATA if the size does not fit
+   */
+  public static Tensor of(Operand operand, SharedMemory memory) throws NeuralNetworksException {
+    Shape shape = shape(operand, memory.size(), 1, "bytes");
+    return new Tensor(operand.with(shape), memory.segment(), memory);
   }
 
   /**
@@ -249,6 +269,11 @@ public final class Tensor {
   /** Returns the bytes, which may be written while no execution uses them. */
   public MemorySegment segment() {
     return segment;
+  }
+
+  /** Returns the memory that the value is all of, or null. */
+  SharedMemory memory() {
+    return memory;
   }
 
   /** Returns the number of elements. */

@@ -4,14 +4,18 @@ package io.thalamus.runtime.execution;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.api.Answer;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.ExecutionReport.CopiedBytes;
+import io.thalamus.api.Inference;
+import io.thalamus.api.Tensor;
 import io.thalamus.memory.HardwareBuffer;
 import io.thalamus.memory.HardwareBuffer.Access;
 import io.thalamus.memory.HardwareBufferDesc;
 import io.thalamus.memory.HardwareBufferHandle;
+import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
 import io.thalamus.runtime.fakes.Graphs;
 import io.thalamus.runtime.fakes.LimitedDevice;
@@ -20,6 +24,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -68,6 +73,22 @@ class FramesOfAnotherProcessTest {
       } finally {
         camera.destroyForcibly();
       }
+    }
+  }
+
+  @Test
+  void aTensorOfABufferIsReadWhereItIs() throws Exception {
+    Model model = Graphs.twice(1, ELEMENTS);
+    try (TestRuntime runtime = TestRuntime.of(LimitedDevice.cpu());
+        Compilation twice = runtime.networks().compile(model, CompilationOptions.DEFAULT);
+        HardwareBuffer frame = HardwareBuffer.allocate(HardwareBufferDesc.blob(BYTES))) {
+      MemorySegment bytes = frame.memory().segment();
+      bytes.setAtIndex(ValueLayout.JAVA_FLOAT, 7, element(1, 7));
+      Inference inference = new Inference(twice);
+      Tensor input = Tensor.of(model.main().input(0), frame.memory());
+      Answer answer = inference.run(List.of(input));
+      assertEquals(2 * element(1, 7), answer.outputs().getFirst().real(7));
+      assertEquals(0, answer.report().copied().argumentsIn());
     }
   }
 

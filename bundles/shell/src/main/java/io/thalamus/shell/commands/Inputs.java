@@ -148,7 +148,7 @@ final class Inputs implements AutoCloseable {
     } catch (IllegalArgumentException | SharedMemoryException e) {
       throw new CommandException("the hardware buffer cannot be read: " + e.getMessage());
     }
-    return Tensor.of(operand, buffer.memory().segment());
+    return Tensor.of(operand, buffer.memory());
   }
 
   @Override

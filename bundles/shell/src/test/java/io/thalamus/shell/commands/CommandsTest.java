@@ -571,6 +571,7 @@ class CommandsTest {
       MemorySegment.copy(pixels, 0, frame.memory().segment(), ValueLayout.JAVA_BYTE, 0, 12);
       terminal.type("nn:run quant.tflite '" + frame.describe().text() + "'");
       assertArrayEquals(pixels, networks.inputs.getFirst());
+      assertEquals(1, networks.inputsInPlace);
       String wrong = "nn:run quant.tflite '" + small.describe().text() + "'";
       assertThrows(Exception.class, () -> terminal.type(wrong));
       frame.lock(HardwareBuffer.Access.WRITE, Duration.ZERO).orElseThrow().close();
