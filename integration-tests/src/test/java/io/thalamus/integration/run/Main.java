@@ -44,6 +44,12 @@ public final class Main {
                   + " --sampling 0.01,0.1,1 --seed 7 --model FILE)",
               List.of()),
           new InFramework(
+              "damages",
+              "compilations from a cache of which each byte is flipped, and files are damaged and"
+                  + " rewritten meanwhile (--device simd --flips ALL --damages 2000"
+                  + " --rewrites 1000 --seed 1 --model FILE)",
+              List.of()),
+          new InFramework(
               "hotplug",
               "requests while a device comes and goes (--requests 1000 --threads 4 --cycles 20"
                   + " --device simd --models LIST --serve 800 --absent 300 --recording FILE)",
