@@ -9,14 +9,17 @@ import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFile;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.model.reader.ReadOptions;
+import io.thalamus.tflite.TfliteFileBuilder.Quantized;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.PackOptions;
+import org.tensorflow.lite.schema.Padding;
 import org.tensorflow.lite.schema.StridedSliceOptions;
 import org.tensorflow.lite.schema.TensorType;
+import org.tensorflow.lite.schema.TransposeConvOptions;
 
 /** Dimensions that a file leaves open, and its named entry points. */
 class ReadOptionsTest {
@@ -86,6 +89,27 @@ class ReadOptionsTest {
             ModelFormatException.class,
             () -> read(flatten(), new ReadOptions(shapes, signature, false)))
         .getMessage();
+  }
+
+  /** A convolution turned back over three dimensions. */
+  @Test
+  void hybridLayersWantTheirRank() {
+    TfliteFileBuilder file = new TfliteFileBuilder();
+    Quantized steps = new Quantized(new float[] {1}, new long[] {0}, 0);
+    int x = file.floats("x", 1, 2, 3);
+    int w = file.zeros("w", TensorType.INT8, steps, 2, 1, 1, 3);
+    int y = file.floats("y", 1, 1, 2, 2);
+    file.operator(
+            BuiltinOperator.TRANSPOSE_CONV,
+            BuiltinOptions.TransposeConvOptions,
+            flat ->
+                TransposeConvOptions.createTransposeConvOptions(
+                    flat, Padding.VALID, 1, 1, (byte) 0),
+            new int[] {file.ints("shape", 1, 1, 2, 2), w, x},
+            y)
+        .graph(new int[] {x}, y);
+    ReadOptions hybrid = ReadOptions.DEFAULT.withHybrid(true);
+    assertThrows(ModelFormatException.class, () -> read(file.build(), hybrid));
   }
 
   @Test

@@ -51,6 +51,9 @@ final class Hybrid {
   }
 
   private int rounded(int input, boolean isAsymmetric, int... axes) throws ModelFormatException {
+    Shape shape = node.operand(input).shape();
+    node.require(
+        axes[0] >= 0 && axes[axes.length - 1] < shape.rank(), "it takes data of shape " + shape);
     int high = extreme(OperationCode.REDUCE_MAX, input, axes);
     int low = extreme(OperationCode.REDUCE_MIN, input, axes);
     if (!isAsymmetric) {
