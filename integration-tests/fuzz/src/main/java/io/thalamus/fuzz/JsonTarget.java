@@ -2,6 +2,7 @@
 package io.thalamus.fuzz;
 
 import io.thalamus.json.read.JsonReader;
+import io.thalamus.model.reader.ReadOptions;
 
 /** The target that Jazzer calls by name for {@link JsonReader}. */
 public final class JsonTarget {
@@ -11,6 +12,6 @@ public final class JsonTarget {
 
   /** Called by Jazzer. */
   public static void fuzzerTestOneInput(byte[] bytes) {
-    Target.read(READER, bytes);
+    Target.read(READER, bytes, ReadOptions.DEFAULT);
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.fuzz;
 
+import io.thalamus.model.reader.ReadOptions;
 import io.thalamus.onnx.OnnxReader;
 
 /** The target that Jazzer calls by name for {@link OnnxReader}. */
@@ -11,6 +12,6 @@ public final class OnnxTarget {
 
   /** Called by Jazzer. */
   public static void fuzzerTestOneInput(byte[] bytes) {
-    Target.read(READER, bytes);
+    Target.read(READER, bytes, ReadOptions.DEFAULT);
   }
 }

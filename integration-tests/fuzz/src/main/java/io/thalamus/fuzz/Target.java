@@ -21,7 +21,7 @@ final class Target {
   private Target() {}
 
   /** Reads a file, and everything that the model refers to. Anything thrown is a finding. */
-  static void read(ModelReader reader, byte[] bytes) {
+  static void read(ModelReader reader, byte[] bytes, ReadOptions options) {
     if (bytes.length == 0) {
       return;
     }
@@ -29,7 +29,7 @@ final class Target {
       file.segment().copyFrom(MemorySegment.ofArray(bytes));
       MemorySegment head = file.segment().asSlice(0, Math.min(64, file.size()));
       reader.accepts("model", head);
-      Model model = reader.read(file, ReadOptions.DEFAULT, COMPANIONS).model();
+      Model model = reader.read(file, options, COMPANIONS).model();
       ModelDigest.fingerprint(model);
     } catch (ModelFormatException e) {
       if (e.getMessage().isBlank() || e.getMessage().lines().count() != 1) {

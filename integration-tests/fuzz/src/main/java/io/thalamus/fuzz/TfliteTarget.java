@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.fuzz;
 
+import io.thalamus.model.reader.ReadOptions;
 import io.thalamus.tflite.TfliteReader;
 
 /** The target that Jazzer calls by name for {@link TfliteReader}. */
@@ -11,6 +12,7 @@ public final class TfliteTarget {
 
   /** Called by Jazzer. */
   public static void fuzzerTestOneInput(byte[] bytes) {
-    Target.read(READER, bytes);
+    Target.read(READER, bytes, ReadOptions.DEFAULT);
+    Target.read(READER, bytes, ReadOptions.DEFAULT.withHybrid(true));
   }
 }
