@@ -80,7 +80,8 @@ class ShellTest {
     assertEquals(2, usage.status());
     assertEquals(
         "thalamus: nn:info: unknown option --no-such-option; usage: nn:info MODEL [--svg FILE]"
-            + " [--shape [INPUT=]1x224x224x3]... [--signature NAME] [--json]\n",
+            + " [--shape [INPUT=]1x224x224x3]... [--signature NAME] [--hybrid]"
+            + " [--json]\n",
         usage.err());
   }
 
