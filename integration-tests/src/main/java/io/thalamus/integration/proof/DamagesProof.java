@@ -4,7 +4,6 @@ package io.thalamus.integration.proof;
 import io.thalamus.api.CacheOptions;
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
-import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import java.io.IOException;
@@ -39,9 +38,6 @@ import org.osgi.service.component.annotations.Reference;
 public final class DamagesProof extends FrameworkProof {
   /** Every refusal would be a warning. */
   private static final Logger REFUSALS = Logger.getLogger("io.thalamus.runtime.caching");
-
-  private static final long PATIENCE_MILLIS = 30_000;
-  private static final long PAUSE_MILLIS = 10;
 
   private final BundleContext context;
   private final NeuralNetworks networks;
@@ -99,15 +95,7 @@ public final class DamagesProof extends FrameworkProof {
     if (bundles.find("io.thalamus." + device).isEmpty()) {
       bundles.install("proof:" + device, Files.newInputStream(jar));
     }
-    long end = System.nanoTime() + PATIENCE_MILLIS * 1_000_000;
-    while (networks.devices().stream()
-        .noneMatch(
-            one -> one.id().equals(device) && one.state() == DeviceDescription.State.AVAILABLE)) {
-      if (System.nanoTime() > end) {
-        throw new IllegalStateException(device + " does not serve");
-      }
-      Thread.sleep(PAUSE_MILLIS);
-    }
+    awaitDevice(networks, device);
   }
 
   /** Compilations of one model from one directory. Used by one thread. */

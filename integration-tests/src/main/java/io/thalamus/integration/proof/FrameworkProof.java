@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.integration.proof;
 
+import io.thalamus.api.DeviceDescription;
+import io.thalamus.api.NeuralNetworks;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 
@@ -17,6 +20,9 @@ public abstract class FrameworkProof
 
   /** The status of a call whose options are not the proof's. */
   public static final int WRONG_USAGE = 2;
+
+  private static final long PATIENCE_SECONDS = 20;
+  private static final long PAUSE_MILLIS = 2;
 
   @Override
   public final Integer apply(List<String> options, Consumer<String> out) {
@@ -40,4 +46,18 @@ public abstract class FrameworkProof
    * @throws Exception anything that keeps the proof from being made
    */
   protected abstract void run(Settings settings, Figures figures) throws Exception;
+
+  /** Returns as soon as a device serves; fails where it does not within 20 seconds. */
+  static void awaitDevice(NeuralNetworks networks, String id) throws InterruptedException {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
+    while (networks.devices().stream()
+        .noneMatch(
+            device ->
+                device.id().equals(id) && device.state() == DeviceDescription.State.AVAILABLE)) {
+      if (System.nanoTime() > end) {
+        throw new IllegalStateException(id + " does not serve");
+      }
+      Thread.sleep(PAUSE_MILLIS);
+    }
+  }
 }

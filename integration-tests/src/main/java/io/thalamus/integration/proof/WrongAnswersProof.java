@@ -138,7 +138,7 @@ public final class WrongAnswersProof extends FrameworkProof {
             new ByteArrayOutputStream(),
             new ByteArrayOutputStream())) {
       chaos(session, "reset");
-      awaitDevice();
+      awaitDevice(networks, DEVICE);
       try (Compilation compilation = workload.compile(options)) {
         long before =
             wrong(chaos(session, "wrong --rate " + plan.rate() + " --seed " + plan.seed()));
@@ -204,20 +204,6 @@ public final class WrongAnswersProof extends FrameworkProof {
 
   private DeviceHealth health() {
     return description().health();
-  }
-
-  private void awaitDevice() throws InterruptedException {
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
-    while (networks.devices().stream()
-        .noneMatch(
-            device ->
-                device.id().equals(DEVICE)
-                    && device.state() == DeviceDescription.State.AVAILABLE)) {
-      if (System.nanoTime() > end) {
-        throw new IllegalStateException("the device does not serve");
-      }
-      Thread.sleep(PAUSE_MILLIS);
-    }
   }
 
   private static void tell(Tally tally, Figures figures) {
