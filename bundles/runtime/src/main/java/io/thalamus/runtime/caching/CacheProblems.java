@@ -68,10 +68,12 @@ final class CacheProblems {
     if (!(e instanceof FileSystemException failure)) {
       return e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
     }
+    Path where = failure.getFile() == null ? directory : Path.of(failure.getFile());
     String what =
         switch (failure) {
           case AccessDeniedException _ -> "access is denied";
-          case NoSuchFileException _ -> "a file is missing";
+          case NoSuchFileException _ ->
+              directory.startsWith(where) ? "it cannot be created there" : "a file is missing";
           case NotDirectoryException _, FileAlreadyExistsException _ ->
               "a file stands in the place of a directory";
           default ->
@@ -79,7 +81,6 @@ final class CacheProblems {
                   ? failure.getClass().getSimpleName()
                   : failure.getReason();
         };
-    Path where = failure.getFile() == null ? directory : Path.of(failure.getFile());
     return where.startsWith(directory) || directory.startsWith(where)
         ? what
         : what + " (in " + where.getParent() + ")";

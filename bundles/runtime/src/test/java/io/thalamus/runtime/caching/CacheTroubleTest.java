@@ -199,6 +199,14 @@ class CacheTroubleTest {
   }
 
   @Test
+  void aDirectoryWhereNoneCanBeMadeIsNotAMissingFile() throws Exception {
+    assumeTrue(Files.exists(Path.of("/proc/self")), "no file system without directories of users");
+    Path nowhere = Path.of("/proc/nowhere");
+    assertEquals(Origin.NOT_STORED, compile(nowhere, 0));
+    assertEquals(List.of("it cannot be created there"), troubles(nowhere));
+  }
+
+  @Test
   void eachCauseIsToldOnce() throws Exception {
     Path cache = parent.resolve("cache");
     String storage = parent.resolve("storage/npu").toString();
