@@ -73,6 +73,7 @@ public final class Converters {
       case 25 -> Suppression.addTo(this);
       case 26 -> RandomNumbers.addTo(this);
       case 27 -> Matrices.addTo(this);
+      case 28 -> Tables.addTo(this);
       default -> {
         return false;
       }

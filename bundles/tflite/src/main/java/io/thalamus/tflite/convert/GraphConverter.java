@@ -519,6 +519,9 @@ final class GraphConverter {
     List<Integer> outputs = new ArrayList<>();
     for (int index : entry.outputs()) {
       int operand = read(tensor(index));
+      if (tensor(index).is(TensorType.STRING)) {
+        TensorTypes.code(tensor(index)); // refuses it: the numbers of texts mean nothing to a user
+      }
       String name = entry.outputNames().getOrDefault(index, tensor(index).name());
       Optional<OperandType> border = border(tensor(index));
       if (border.isPresent()) {

@@ -33,6 +33,7 @@ public final class ModelConverter {
   private final Map<Reference, Integer> referenceOfGraph = new HashMap<>();
   private final Set<Integer> underConversion = new HashSet<>();
   private final Variables variables;
+  private final Tables tables = new Tables();
   private final boolean hybrid;
   private int inlined;
   private int tried;
@@ -120,6 +121,10 @@ public final class ModelConverter {
 
   Variables variables() {
     return variables;
+  }
+
+  Tables tables() {
+    return tables;
   }
 
   /** Returns whether hybrid layers round their data; see {@link ReadOptions#hybrid}. */
