@@ -171,6 +171,7 @@ class MoreConversionTest {
     assertConverts("io.thalamus/AS_STRIDED(x, [1, 2, 3, 2], [0, 15, 5, -2], 4) -> y");
   }
 
+  /** Of equal elements NNAPI takes the last one, TensorFlow Lite the first. */
   @Test
   void choices() throws ModelFormatException {
     int condition = file.tensor("condition", TensorType.BOOL, null, 2);
@@ -188,9 +189,11 @@ class MoreConversionTest {
     assertConverts(
         """
         SELECT(condition, a, b) -> y
-        TOPK_V2(a, 1) -> top, where
-        ADD(a, b, 0) -> %0:2
-        ADD(%0:2, y, 0) -> sum\
+        io.thalamus/REVERSE(a, [0]) -> %0:2
+        TOPK_V2(%0:2, 1) -> top, %1:1
+        SUB([1], %1:1, 0) -> where
+        ADD(a, b, 0) -> %2:2
+        ADD(%2:2, y, 0) -> sum\
         """);
   }
 

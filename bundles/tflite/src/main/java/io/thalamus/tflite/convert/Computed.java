@@ -200,7 +200,7 @@ final class Computed {
   }
 
   /** One element of a vector of integers. */
-  private static int element(Node node, int vector, int index) throws ModelFormatException {
+  static int element(Node node, int vector, int index) throws ModelFormatException {
     if (node.operand(vector).shape().equals(Shape.of(1))) {
       return vector;
     }

@@ -23,6 +23,10 @@ final class Resize {
     ResizeBilinearOptions options = node.options(new ResizeBilinearOptions());
     boolean align = node.get(options::alignCorners);
     boolean half = node.get(options::halfPixelCenters);
+    if (!node.isKnown(1)) {
+      ComputedResize.convert(node, true, align, half);
+      return;
+    }
     if (Wide16.isQuantized(node.input(0))) {
       int[] size = node.ints(1);
       node.require(size.length == 2, "its size is not height and width");
@@ -42,6 +46,10 @@ final class Resize {
     ResizeNearestNeighborOptions options = node.options(new ResizeNearestNeighborOptions());
     boolean align = node.get(options::alignCorners);
     boolean half = node.get(options::halfPixelCenters);
+    if (!node.isKnown(1)) {
+      ComputedResize.convert(node, false, align, half);
+      return;
+    }
     emit(
         node,
         output -> {

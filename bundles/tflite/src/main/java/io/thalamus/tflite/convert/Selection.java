@@ -23,6 +23,9 @@ final class Selection {
   private static final int MAX_RANK = 4;
   private static final int MAX_DEPTH = 1 << 16;
 
+  /** The square of it fits 32 bits. */
+  private static final int MOST_SORTED = 46_340;
+
   private Selection() {}
 
   static void addTo(Converters table) {
@@ -235,24 +238,38 @@ final class Selection {
     return all;
   }
 
-  /** Sorts all and takes some of them, if only an execution tells how many. */
+  /**
+   * Of equal elements NNAPI's comes from behind, TensorFlow Lite's from the front. Sorts all and
+   * takes some of them, if only an execution tells how many.
+   */
   private static void topK(Node node) throws ModelFormatException {
-    if (node.isKnown(1)) {
-      List<Integer> outputs = List.of(node.out(0), node.out(1));
-      node.emit(OperationCode.TOPK_V2, List.of(node.in(0), node.int32(node.onlyInt(1))), outputs);
-      return;
-    }
     Operand data = node.inOperand(0);
     Shape shape = data.shape();
-    node.require(
-        shape.isFullySpecified(), "neither how many it takes is known beforehand, nor of how many");
     int last = shape.rank() - 1;
-    int sorted = node.temporary(data, shape);
-    int places = node.temporary(OperandCode.TENSOR_INT32, shape, Quantization.NONE);
-    node.emit(
-        OperationCode.TOPK_V2,
-        List.of(node.in(0), node.int32(shape.dimension(last))),
-        List.of(sorted, places));
+    int length = last < 0 ? 0 : shape.dimension(last);
+    if (length == 0) {
+      node.require(
+          last == 0, "neither how many it takes of rows is known beforehand, nor of how many");
+      sort(node, data);
+      return;
+    }
+    boolean isKnown = node.isKnown(1);
+    node.require(
+        isKnown || shape.isFullySpecified(), "how many it takes of " + shape + " is computed");
+    int k = isKnown ? node.onlyInt(1) : length;
+    node.require(k > 0 && k <= length, "it takes " + k + " of " + length);
+    int turned =
+        node.compute(ThalamusExtension.REVERSE, data, shape, node.in(0), node.int32Vector(last));
+    Shape found = shape.with(last, k);
+    int sorted = isKnown ? node.out(0) : node.temporary(data, found);
+    int fromEnd = node.temporary(OperandCode.TENSOR_INT32, found, Quantization.NONE);
+    node.emit(OperationCode.TOPK_V2, List.of(turned, node.int32(k)), List.of(sorted, fromEnd));
+    int places = isKnown ? node.out(1) : node.temporary(node.operand(fromEnd), found);
+    int end = node.int32Vector(length - 1);
+    node.emit(OperationCode.SUB, List.of(end, fromEnd, node.int32(0)), places);
+    if (isKnown) {
+      return;
+    }
     int size = Reshape.reshaped(node, node.in(1), Shape.of(1));
     if (last > 0) {
       Operand number = node.operand(size);
@@ -266,6 +283,13 @@ final class Selection {
               size,
               node.int32(0));
     }
+    take(node, sorted, places, size);
+  }
+
+  private static void take(Node node, int sorted, int places, int size)
+      throws ModelFormatException {
+    Shape shape = node.operand(sorted).shape();
+    int last = shape.rank() - 1;
     int begin = node.int32Vector(new int[last + 1]);
     int[] from = {sorted, places};
     for (int i = 0; i < from.length; i++) {
@@ -273,6 +297,41 @@ final class Selection {
       int output = node.out(i, (OperandCode) all.type(), shape.with(last, 0), all.quantization());
       node.emit(OperationCode.SLICE, List.of(from[i], begin, size), output);
     }
+  }
+
+  /**
+   * Sorts a row of a size that only an execution tells, since TOPK_V2 wants to know how many it
+   * takes. UNIQUE numbers the values in ascending order; its first places, of numbers made of these
+   * and of the places, are the order. A row too long for that fails at GATHER.
+   */
+  private static void sort(Node node, Operand data) throws ModelFormatException {
+    node.require(
+        data.type() == OperandCode.TENSOR_FLOAT32 || data.type() == OperandCode.TENSOR_INT32,
+        "it sorts " + data.type().text() + " of a size that is not known beforehand");
+    Shape open = data.shape();
+    int rank = unique(node, node.in(0), 2);
+    int isThere = node.temporary(OperandCode.TENSOR_BOOL8, open, Quantization.NONE);
+    node.emit(OperationCode.GREATER_EQUAL, List.of(rank, node.int32Vector(0)), isThere);
+    int place = Sizes.places(node, isThere);
+    int most = node.int32Vector(MOST_SORTED);
+    int beyond = node.compute(ThalamusExtension.FLOOR_DIV, rank, place, most);
+    int factor = node.compute(OperationCode.GATHER, rank, most, node.int32(0), beyond);
+    int none = node.int32(0);
+    int weight = node.compute(OperationCode.MUL, rank, rank, factor, none);
+    int order = unique(node, node.compute(OperationCode.SUB, rank, place, weight, none), 1);
+    int sorted = node.temporary(data, open);
+    node.emit(OperationCode.GATHER, List.of(node.in(0), node.int32(0), order), sorted);
+    take(node, sorted, order, Reshape.reshaped(node, node.in(1), Shape.of(1)));
+  }
+
+  private static int unique(Node node, int row, int output) throws ModelFormatException {
+    Operand data = node.operand(row);
+    List<Integer> outputs = new ArrayList<>(List.of(node.temporary(data, Shape.of(0))));
+    for (int i = 1; i < 4; i++) {
+      outputs.add(node.temporary(OperandCode.TENSOR_INT32, Shape.of(0), Quantization.NONE));
+    }
+    node.emit(ThalamusExtension.UNIQUE, List.of(row, node.bool(true)), outputs);
+    return outputs.get(output);
   }
 
   /** An index always fits 32 bits, also where the file says 64. */

@@ -23,10 +23,7 @@ final class Sizes {
     table.add(BuiltinOperator.BROADCAST_ARGS, Sizes::broadcastArguments);
   }
 
-  /**
-   * Numbers from one on, by a step. {@code NON_ZERO} of as many ones gives their places, {@code [1,
-   * count]}, of which {@code GATHER_ND} takes the only row.
-   */
+  /** Numbers from one on, by a step. */
   private static void range(Node node) throws ModelFormatException {
     int start = vector(node, 0);
     int limit = vector(node, 1);
@@ -37,12 +34,7 @@ final class Sizes {
       return;
     }
     int count = isReal ? countOfReals(node, start, limit, step) : count(node, start, limit, step);
-    int ones = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0), Quantization.NONE);
-    node.emit(OperationCode.FILL, List.of(count, node.int32(1)), ones);
-    int row = node.temporary(OperandCode.TENSOR_INT32, Shape.of(1, 0), Quantization.NONE);
-    node.emit(ThalamusExtension.NON_ZERO, List.of(ones, node.bool(true)), row);
-    int places = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0), Quantization.NONE);
-    node.emit(ThalamusExtension.GATHER_ND, List.of(row, node.int32Vector(0)), places);
+    int places = counted(node, count);
     OperandCode type = isReal ? OperandCode.TENSOR_FLOAT32 : OperandCode.TENSOR_INT32;
     if (isReal) {
       int reals = node.temporary(type, Shape.of(0), Quantization.NONE);
@@ -55,6 +47,25 @@ final class Sizes {
         OperationCode.ADD,
         List.of(steps, start, node.int32(NO_ACTIVATION)),
         node.out(0, type, Shape.of(0), Quantization.NONE));
+  }
+
+  /** The numbers from 0 on, as many as an execution tells. */
+  static int counted(Node node, int count) throws ModelFormatException {
+    int ones = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0), Quantization.NONE);
+    node.emit(OperationCode.FILL, List.of(count, node.int32(1)), ones);
+    return places(node, ones);
+  }
+
+  /**
+   * The places of all elements of a row of which none is 0 or false: {@code NON_ZERO} gives them as
+   * {@code [1, count]}, of which {@code GATHER_ND} takes the only row.
+   */
+  static int places(Node node, int ones) throws ModelFormatException {
+    int row = node.temporary(OperandCode.TENSOR_INT32, Shape.of(1, 0), Quantization.NONE);
+    node.emit(ThalamusExtension.NON_ZERO, List.of(ones, node.bool(true)), row);
+    int places = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0), Quantization.NONE);
+    node.emit(ThalamusExtension.GATHER_ND, List.of(row, node.int32Vector(0)), places);
+    return places;
   }
 
   private static void known(Node node, float start, float limit, float step)
