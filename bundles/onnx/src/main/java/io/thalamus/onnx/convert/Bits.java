@@ -22,6 +22,7 @@ final class Bits {
         node -> node.out(of(node, (ops, a, b) -> ops.add(xor(ops, a, b), and(ops, a, b)))));
     table.add("BitwiseNot", Bits::not);
     table.add("BitShift", Bits::shift);
+    table.add(Fused.DOMAIN + "MurmurHash3", Bits::hash);
   }
 
   @FunctionalInterface
@@ -90,5 +91,31 @@ final class Bits {
             ? Unsigned.shifted(ops, wide, by)
             : Unsigned.pair(ops, ThalamusExtension.RIGHT_SHIFT, wide, by);
     node.out(ops.cast(moved, type));
+  }
+
+  /** The 32-bit MurmurHash3 of numbers of four bytes each, by its published steps. */
+  private static void hash(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    DataType type = node.in(0).type();
+    node.require(
+        type == DataType.INT32 || type == DataType.UINT32, "it mixes the bytes of " + type);
+    Value block = ops.mul(ops.cast(node.in(0), DataType.INT32), 0xcc9e2d51);
+    block = ops.mul(turned(ops, block, 15), 0x1b873593);
+    Value seed = ops.number(DataType.INT32, node.setting("seed", 0));
+    Value mixed = turned(ops, xor(ops, block, seed), 13);
+    mixed = ops.add(ops.mul(mixed, 5), 0xe6546b64);
+    mixed = xor(ops, mixed, ops.number(DataType.INT32, Integer.BYTES));
+    mixed = ops.mul(xor(ops, mixed, unsigned(ops, mixed, 16)), 0x85ebca6b);
+    mixed = ops.mul(xor(ops, mixed, unsigned(ops, mixed, 13)), 0xc2b2ae35);
+    mixed = xor(ops, mixed, unsigned(ops, mixed, 16));
+    node.out(ops.cast(mixed, node.flag("positive", true) ? DataType.UINT32 : DataType.INT32));
+  }
+
+  private static Value turned(Ops ops, Value value, int by) throws ModelFormatException {
+    return ops.add(ops.mul(value, 1 << by), unsigned(ops, value, Integer.SIZE - by));
+  }
+
+  private static Value unsigned(Ops ops, Value value, int by) throws ModelFormatException {
+    return Unsigned.shifted(ops, value, ops.number(DataType.INT32, by));
   }
 }

@@ -303,7 +303,6 @@ final class Classical {
     node.require(
         counts != null && counts.length == classes && classes > 1,
         "it has no support vectors for each of its classes");
-    node.require(node.reals("prob_a") == null, "it computes probabilities by iteration");
     float[] coefficients = reals(node, "coefficients");
     float[] rho = reals(node, "rho");
     int pairs = Math.multiplyExact(classes, classes - 1) / 2;
@@ -337,6 +336,12 @@ final class Classical {
             ops.flat(Scores.row(ops, Arrays.copyOf(rho, pairs))));
     Value votes = votes(ops, scores, classes, first, second);
     node.out(0, Scores.labels(node, LABELS, ops.place(votes, 1, true, false)));
+    if (node.reals("prob_a") != null) {
+      node.out(
+          1,
+          Scores.transformed(node, Coupling.probabilities(node, scores, classes, first, second)));
+      return;
+    }
     boolean isPlain = node.text("post_transform", "NONE").equals("NONE");
     node.out(
         1, classes == 2 ? Scores.ofTwo(node, scores, !isPlain) : Scores.transformed(node, scores));

@@ -73,6 +73,7 @@ public final class Converters {
       case 31 -> Sequences.addTo(this);
       case 32 -> Bits.addTo(this);
       case 33 -> GroupedAttention.addTo(this);
+      case 34 -> Contributed.addTo(this);
       default -> {
         return false;
       }

@@ -21,7 +21,8 @@ final class Convolution {
 
   static void addTo(Converters table) {
     table.add("Conv", Convolution::convolution);
-    table.add("ConvTranspose", Convolution::transposed);
+    table.add("ConvTranspose", node -> transposed(node, false));
+    table.add(Fused.DOMAIN + "ConvTransposeWithDynamicPads", node -> transposed(node, true));
     table.add("ConvInteger", Convolution::integer);
   }
 
@@ -180,7 +181,7 @@ final class Convolution {
   }
 
   /** A convolution of the value with zeros between its elements, by the weights turned around. */
-  private static void transposed(Node node) throws ModelFormatException {
+  private static void transposed(Node node, boolean isPadInput) throws ModelFormatException {
     Ops ops = node.ops();
     Value value = node.in(0);
     Value weights = node.in(1);
@@ -197,7 +198,9 @@ final class Convolution {
     int[] strides = node.list("strides", rank, 1);
     int[] dilations = node.list("dilations", rank, 1);
     int[] extra = node.list("output_padding", rank, 0);
-    int[] pads = transposedPads(node, value, kernel, strides, dilations, extra);
+    int[] stated = isPadInput && node.has(2) ? node.ints(2) : node.list("pads", 2 * rank, 0);
+    node.require(stated.length == 2 * rank, "its pads are " + stated.length);
+    int[] pads = transposedPads(node, value, kernel, strides, dilations, extra, stated);
     int[] ones = new int[rank];
     Arrays.fill(ones, 1);
     int[] before = new int[rank];
@@ -214,15 +217,15 @@ final class Convolution {
       spread = spread(ops, spread, i + 2, strides[i]);
     }
     Frame frame = new Frame(kernel, ones, dilations, before, after, output);
-    Value bias = node.has(2) ? node.in(2) : null;
+    int last = isPadInput ? 3 : 2;
+    Value bias = node.has(last) ? node.in(last) : null;
     node.out(convolve(ops, spread, turned(ops, weights, groups), bias, frame, groups));
   }
 
   private static int[] transposedPads(
-      Node node, Value value, int[] kernel, int[] strides, int[] dilations, int[] extra)
+      Node node, Value value, int[] kernel, int[] strides, int[] dilations, int[] extra, int[] pads)
       throws ModelFormatException {
     int rank = kernel.length;
-    int[] pads = node.list("pads", 2 * rank, 0);
     int[] wanted = node.list("output_shape");
     String auto = node.text("auto_pad", "NOTSET");
     boolean isSame = auto.startsWith("SAME");

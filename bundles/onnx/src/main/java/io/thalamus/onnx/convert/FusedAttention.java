@@ -19,6 +19,7 @@ final class FusedAttention {
     table.add(Fused.DOMAIN + "Attention", FusedAttention::attention);
     table.add(Fused.DOMAIN + "QAttention", FusedAttention::quantized);
     table.add(Fused.DOMAIN + "MultiHeadAttention", FusedAttention::multiHead);
+    table.add(Fused.DOMAIN + "DecoderMaskedMultiHeadAttention", FusedAttention::step);
     table.add(Fused.DOMAIN + "RotaryEmbedding", FusedAttention::rotary);
   }
 
@@ -118,6 +119,44 @@ final class FusedAttention {
     node.out(2, value);
     node.require(!node.wants(3), "it gives its scores");
     node.out(attend(node, query, key, value, bias(node, 4, 5, query, key, past)));
+  }
+
+  /**
+   * One step of a decoder. Its keys are all there, or the new one comes into the buffer of those
+   * that are stored, behind as many as are said, and what is behind it is not seen.
+   */
+  private static void step(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    int heads = node.setting("num_heads", 0);
+    node.require(
+        !node.has(8) && !node.has(9) && !node.has(10) && !node.wants(3),
+        "it searches by beams, adds a bias to its inputs or gives its scores");
+    Value query = heads(node, node.in(0), heads);
+    Value key = heads(node, node.in(1), heads);
+    Value value = heads(node, node.in(2), heads);
+    Value unseen = null;
+    if (node.has(5)) {
+      int room = node.in(5).dim(2);
+      node.require(
+          node.flag("past_present_share_buffer", false) && key.dim(2) == 1,
+          "its past is no buffer for one key more");
+      Value column = ops.integers(new int[] {1, 1, room, 1}, ops.budget().range(room));
+      Value place = ops.reshape(ops.cast(node.in(7), DataType.INT32), 1, 1, 1, 1);
+      Value isNew = ops.binary(Binary.EQUAL, column, place);
+      key = ops.select(isNew, key, node.in(5));
+      value = ops.select(isNew, value, node.in(6));
+      Value row = ops.reshape(column, 1, 1, 1, room);
+      Value isSeen = ops.binary(Binary.LESS_EQUAL, row, place);
+      Value lowest = ops.number(query.type(), -Float.MAX_VALUE);
+      unseen = ops.select(isSeen, ops.number(query.type(), 0), lowest);
+    }
+    node.out(1, key);
+    node.out(2, value);
+    Value bias = bias(node, 3, 4, query, key, 0);
+    if (unseen != null) {
+      bias = bias == null ? unseen : ops.add(bias, unseen);
+    }
+    node.out(attend(node, query, key, value, bias));
   }
 
   /** The last two axes as one. */

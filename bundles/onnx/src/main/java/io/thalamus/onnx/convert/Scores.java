@@ -116,7 +116,9 @@ final class Scores {
     Value opposite = ops.unary(Unary.NEG, second);
     return switch (node.text("post_transform", "NONE")) {
       case "LOGISTIC" -> ops.unary(Unary.LOGISTIC, ops.concat(List.of(opposite, second), 1));
-      case "PROBIT" -> throw node.refuse("its post_transform is PROBIT");
+      case "PROBIT" ->
+          throw node.refuse(
+              "its post_transform is PROBIT, of which ONNX Runtime gives one of two classes alone");
       default -> ops.concat(List.of(isProbability ? ops.add(opposite, 1) : opposite, second), 1);
     };
   }
