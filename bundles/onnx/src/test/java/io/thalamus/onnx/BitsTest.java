@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.thalamus.cpu.CpuDevice;
 import io.thalamus.tck.check.TestGraph;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -244,5 +245,16 @@ class BitsTest {
       bytes[2 * i + 1] = (byte) (values[i] >>> 8);
     }
     return bytes;
+  }
+
+  @Test
+  void unsignedResultsAreNamed() throws Exception {
+    file.input("x", UINT32, 2)
+        .node("Identity", List.of("x"), "y")
+        .output("x", UINT32, 2)
+        .output("y", UINT32, 2);
+    assertEquals(
+        "Results of uint32 are given as int32 of the same bits: x, y.",
+        TestFiles.readFile(file.build(), Map.of()).description());
   }
 }

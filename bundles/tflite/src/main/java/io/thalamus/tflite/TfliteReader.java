@@ -21,7 +21,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.osgi.service.component.annotations.Component;
+import org.tensorflow.lite.schema.TensorType;
 
 /**
  * Reads TensorFlow Lite files into models of NNAPI's operations. Thread-safe; keeps nothing.
@@ -110,10 +113,24 @@ public final class TfliteReader implements ModelReader {
     return new ModelFile(
             model,
             FORMAT,
-            metadata.description(),
+            (metadata.description() + " " + unsigned(entry)).strip(),
             isMain ? metadata.normalizations() : Map.of(),
             isMain ? metadata.labels() : List.of())
         .withOpenInputs(entry.openInputs())
         .withSignatures(content.signatures().stream().map(FlatSignature::name).toList());
+  }
+
+  /** A sentence that names results of uint32, for the model's description; empty without any. */
+  private static String unsigned(EntryPoint entry) {
+    String names =
+        IntStream.of(entry.outputs())
+            .mapToObj(entry.graph().tensors()::get)
+            .filter(tensor -> tensor.is(TensorType.UINT32))
+            .map(tensor -> entry.outputNames().getOrDefault(tensor.index(), tensor.name()))
+            .collect(Collectors.joining(", "))
+            .replaceAll("\\p{Cntrl}", "?");
+    return names.isEmpty()
+        ? ""
+        : "Results of uint32 are given as int32 of the same bits: " + names + ".";
   }
 }

@@ -249,4 +249,44 @@ class LoopsTest {
     String message = assertThrows(ModelFormatException.class, this::read).getMessage();
     assertTrue(message.contains("WHILE") && message.contains("2x2 and 4"), message);
   }
+
+  /** A size that goes round unchanged is known in each round, so that the sum keeps its shape. */
+  @Test
+  void constantThatGoesRoundIsKnown() throws ModelFormatException {
+    int[] inputs = {file.tensor("n", TensorType.INT32, null, 1), 0, 0, 0};
+    inputs[1] = file.floats("x", 4, 2);
+    inputs[2] = file.tensor("at", TensorType.INT32, null, 2);
+    inputs[3] = file.ints("size", 1, 2);
+    int m = file.tensor("m", TensorType.INT32, null, 1);
+    int y = file.open("y", TensorType.FLOAT32, -1, 2);
+    int at = file.tensor("same at", TensorType.INT32, null, 2);
+    int size = file.tensor("same size", TensorType.INT32, null, 2);
+    file.loop(1, 2, inputs, m, y, at, size).graph(new int[] {inputs[0], inputs[1], inputs[2]}, y);
+    int[] states = states();
+    int goesOn = file.tensor("goesOn", TensorType.BOOL, null);
+    file.operator(BuiltinOperator.LESS, new int[] {states[0], file.scalar("limit", 9)}, goesOn)
+        .graph(states, goesOn);
+    states = states();
+    int part = file.open("part", TensorType.FLOAT32, -1, 2);
+    int sum = file.open("sum", TensorType.FLOAT32, -1, 2);
+    int next = file.tensor("next", TensorType.INT32, null, 1);
+    file.operator(BuiltinOperator.SLICE, new int[] {states[1], states[2], states[3]}, part)
+        .operator(BuiltinOperator.ADD, new int[] {states[1], part}, sum)
+        .operator(BuiltinOperator.ADD, new int[] {states[0], file.scalar("one", 1)}, next)
+        .graph(states, next, sum, states[2], states[3]);
+    Model model = read();
+    assertEquals(Shape.of(4, 2), model.main().output(0).shape());
+    assertTrue(
+        model.referenced().getLast().operations().stream()
+            .anyMatch(operation -> operation.type().text().equals("GATHER")));
+  }
+
+  private int[] states() {
+    return new int[] {
+      file.tensor("n", TensorType.INT32, null, 1),
+      file.open("x", TensorType.FLOAT32, -1, 2),
+      file.tensor("at", TensorType.INT32, null, 2),
+      file.tensor("size", TensorType.INT32, null, 2)
+    };
+  }
 }

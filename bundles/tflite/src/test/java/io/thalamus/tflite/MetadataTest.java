@@ -19,6 +19,7 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.Test;
 import org.tensorflow.lite.schema.BuiltinOperator;
+import org.tensorflow.lite.schema.TensorType;
 import org.tensorflow.lite.support.metadata.schema.AssociatedFile;
 import org.tensorflow.lite.support.metadata.schema.AssociatedFileType;
 import org.tensorflow.lite.support.metadata.schema.ModelMetadata;
@@ -178,5 +179,16 @@ class MetadataTest {
       }
     }
     assertTrue(refused > 20, refused + " damaged archives were noticed");
+  }
+
+  @Test
+  void unsignedResultsAreNamed() throws ModelFormatException {
+    TfliteFileBuilder unsigned = new TfliteFileBuilder();
+    int x = unsigned.floats("x", 2);
+    int y = unsigned.tensor("y", TensorType.UINT32, null, 2);
+    unsigned.operator(BuiltinOperator.BITCAST, new int[] {x}, y).graph(new int[] {x}, x, y);
+    assertEquals(
+        "made for a test Results of uint32 are given as int32 of the same bits: y.",
+        TestFiles.read(unsigned).description());
   }
 }

@@ -12,7 +12,9 @@ import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatGraph;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.IfOptions;
@@ -20,6 +22,9 @@ import org.tensorflow.lite.schema.WhileOptions;
 
 /** IF and WHILE, whose bodies are graphs of the same file. */
 final class ControlFlow {
+  /** Bytes of a constant that bodies of loops know. */
+  private static final int MOST_KNOWN = 64;
+
   private ControlFlow() {}
 
   static void addTo(Converters table) {
@@ -46,13 +51,13 @@ final class ControlFlow {
     List<Shape> results = null;
     for (int graph : new int[] {then, otherwise}) {
       List<Shape> given = node.model().given(graph, shapes(node, operands));
-      int reference = node.model().reference(graph, given);
+      int reference = node.model().reference(graph, given, Map.of());
       List<Shape> found = node.model().results(reference);
       results = results == null ? found : common(node, results, found);
       inputs.add(operand(node, reference));
     }
     inputs.addAll(operands);
-    node.emit(OperationCode.IF, inputs, outputs(node, results));
+    emit(node, OperationCode.IF, inputs, results);
   }
 
   /**
@@ -74,23 +79,39 @@ final class ControlFlow {
       return;
     }
     List<Shape> states = node.model().given(body, shapes(node, operands));
+    Map<Integer, Operand> known = known(node, body, operands);
     int before = node.model().references();
-    int decision = node.model().reference(condition, states);
-    int round = node.model().reference(body, states);
+    int decision = node.model().reference(condition, states, known);
+    int round = node.model().reference(body, states, known);
     for (List<Shape> next = after(node, states, round);
         !next.equals(states);
         next = after(node, states, round)) {
       node.model().forgetReferences(before);
       node.model().countTried(1);
       states = next;
-      decision = node.model().reference(condition, states);
-      round = node.model().reference(body, states);
+      decision = node.model().reference(condition, states, known);
+      round = node.model().reference(body, states, known);
     }
     List<Integer> inputs = new ArrayList<>();
     inputs.add(operand(node, decision));
     inputs.add(operand(node, round));
     inputs.addAll(operands);
-    node.emit(OperationCode.WHILE, inputs, outputs(node, states));
+    emit(node, OperationCode.WHILE, inputs, states);
+  }
+
+  /** The small constants that stay what they are from round to round, such as sizes. */
+  private static Map<Integer, Operand> known(Node node, int body, List<Integer> operands)
+      throws ModelFormatException {
+    Map<Integer, Operand> known = new HashMap<>();
+    for (int input : node.model().passed(body, operands.size())) {
+      Operand operand = node.operand(operands.get(input));
+      if (operand.type() == OperandCode.TENSOR_INT32
+          && operand.lifetime() instanceof ConstantCopy copy
+          && copy.value().length <= MOST_KNOWN) {
+        known.put(input, operand);
+      }
+    }
+    return known;
   }
 
   /** The shapes that states have in all rounds, if they have such in one. */
@@ -123,15 +144,23 @@ final class ControlFlow {
     return common;
   }
 
-  private static List<Integer> outputs(Node node, List<Shape> shapes) throws ModelFormatException {
+  /** Adds the operation; the shapes of its results are those of its graphs, not of the file. */
+  private static void emit(
+      Node node, OperationCode operation, List<Integer> inputs, List<Shape> shapes)
+      throws ModelFormatException {
     node.require(
         shapes.size() == node.outputCount(),
         "its graph has %s outputs, and it has %s".formatted(shapes.size(), node.outputCount()));
     List<Integer> outputs = node.outs();
-    for (int i = 0; i < outputs.size(); i++) {
-      node.builder().reshape(outputs.get(i), shapes.get(i));
+    reshape(node, outputs, shapes);
+    node.emit(operation, inputs, outputs);
+    reshape(node, outputs, shapes);
+  }
+
+  private static void reshape(Node node, List<Integer> operands, List<Shape> shapes) {
+    for (int i = 0; i < operands.size(); i++) {
+      node.builder().reshape(operands.get(i), shapes.get(i));
     }
-    return outputs;
   }
 
   /** The results of a loop or branch in whose place its operators stand; empty where it stays. */

@@ -85,7 +85,12 @@ final class GraphConverter {
     this.converters = converters;
   }
 
-  Subgraph convert() throws ModelFormatException {
+  /**
+   * Converts it.
+   *
+   * @param known by number of the input, constants that inputs always are
+   */
+  Subgraph convert(Map<Integer, Operand> known) throws ModelFormatException {
     List<Integer> inputs = new ArrayList<>();
     for (int i = 0; i < graph.inputs().length; i++) {
       int index = graph.inputs()[i];
@@ -95,6 +100,9 @@ final class GraphConverter {
       }
       inputs.add(define(tensor(index), entry.inputNames().get(i), entry.inputShapes().get(i)));
     }
+    known.forEach(
+        (input, operand) ->
+            operandOfTensor.replace(graph.inputs()[input], builder.operand(operand)));
     for (int index : graph.inputs()) {
       FlatTensor tensor = tensor(index);
       int given = operandOfTensor.get(index);

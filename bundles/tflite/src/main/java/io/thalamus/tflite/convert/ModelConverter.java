@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
+import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.model.reader.ReadOptions;
 import io.thalamus.tflite.file.FlatGraph;
 import io.thalamus.tflite.file.FlatModel;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.IntStream;
 
 /** Makes a model of a file's content. Used once; not thread-safe. */
 public final class ModelConverter {
@@ -58,7 +62,8 @@ public final class ModelConverter {
       throws ModelFormatException {
     ModelConverter converter = new ModelConverter(file, options, converters);
     converter.underConversion.add(entry.graph().index());
-    Subgraph main = new GraphConverter(converter, entry, converter.constants, converters).convert();
+    Subgraph main =
+        new GraphConverter(converter, entry, converter.constants, converters).convert(Map.of());
     return new Model(main, converter.referenced, false);
   }
 
@@ -66,31 +71,46 @@ public final class ModelConverter {
    * Converts a graph that control flow refers to, unless that has happened.
    *
    * @param given the shapes of its inputs
+   * @param known by number of the input, constants that inputs always are
    * @return its index among the model's referenced graphs
    */
-  int reference(int graph, List<Shape> given) throws ModelFormatException {
-    Reference wanted = new Reference(graph, List.copyOf(given));
-    Integer known = referenceOfGraph.get(wanted);
-    if (known != null) {
-      return known;
+  int reference(int graph, List<Shape> given, Map<Integer, Operand> known)
+      throws ModelFormatException {
+    Map<Integer, ByteBuffer> values = new HashMap<>();
+    known.forEach(
+        (input, operand) ->
+            values.put(input, ByteBuffer.wrap(((ConstantCopy) operand.lifetime()).value())));
+    Reference wanted = new Reference(graph, List.copyOf(given), values);
+    Integer found = referenceOfGraph.get(wanted);
+    if (found != null) {
+      return found;
     }
     Subgraph subgraph =
         within(
             graph,
-            found ->
-                new GraphConverter(this, EntryPoint.of(found).with(given), constants, converters)
-                    .convert());
+            flat ->
+                new GraphConverter(this, EntryPoint.of(flat).with(given), constants, converters)
+                    .convert(known));
     referenced.add(subgraph);
     referenceOfGraph.put(wanted, referenced.size() - 1);
     return referenced.size() - 1;
   }
 
-  /** A graph for inputs of some shapes. */
-  private record Reference(int graph, List<Shape> given) {}
+  /** A graph for inputs of some shapes and values. */
+  private record Reference(int graph, List<Shape> given, Map<Integer, ByteBuffer> known) {}
 
   /** The shapes that inputs of a graph have, where operands of some shapes are given to it. */
   List<Shape> given(int graph, List<Shape> shapes) throws ModelFormatException {
     return EntryPoint.of(graph(graph)).completed(shapes);
+  }
+
+  /** The first inputs that a graph gives back as they are, by their numbers. */
+  int[] passed(int graph, int most) throws ModelFormatException {
+    int[] inputs = graph(graph).inputs();
+    int[] outputs = graph(graph).outputs();
+    return IntStream.range(0, Math.min(most, Math.min(inputs.length, outputs.length)))
+        .filter(i -> inputs[i] == outputs[i])
+        .toArray();
   }
 
   private FlatGraph graph(int index) throws ModelFormatException {
