@@ -5,6 +5,7 @@ import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Accumulation;
 import io.thalamus.operations.Convolution.Parameters;
@@ -13,6 +14,7 @@ import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FloatRange;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.lang.foreign.ValueLayout;
 import java.util.function.Function;
 
@@ -29,6 +31,9 @@ final class Convolution {
     register(table, OperationCode.DEPTHWISE_CONV_2D, Filter::innermost, Windows::over);
     register(table, OperationCode.GROUPED_CONV_2D, Filter::outermost, Windows::over);
     register(table, OperationCode.TRANSPOSE_CONV_2D, Filter::outermost, Windows::transposed);
+    quantized(table, ThalamusExtension.CONV_2D, Filter::outermost, Windows::over);
+    quantized(table, ThalamusExtension.DEPTHWISE_CONV_2D, Filter::innermost, Windows::over);
+    quantized(table, ThalamusExtension.GROUPED_CONV_2D, Filter::outermost, Windows::over);
   }
 
   private static void register(
@@ -36,16 +41,22 @@ final class Convolution {
       OperationCode code,
       Function<ResolvedOperation, Filter> filter,
       Movement movement) {
-    table
-        .add(
-            code,
-            operation -> floating(operation, filter.apply(operation), windows(operation, movement)),
-            ElementTypes.floats())
-        .add(
-            code,
-            operation ->
-                quantized(operation, filter.apply(operation), windows(operation, movement)),
-            ElementTypes.quantized8());
+    table.add(
+        code,
+        operation -> floating(operation, filter.apply(operation), windows(operation, movement)),
+        ElementTypes.floats());
+    quantized(table, code, filter, movement);
+  }
+
+  private static void quantized(
+      KernelTable.Builder table,
+      OperationType code,
+      Function<ResolvedOperation, Filter> filter,
+      Movement movement) {
+    table.add(
+        code,
+        operation -> quantized(operation, filter.apply(operation), windows(operation, movement)),
+        ElementTypes.quantized8());
   }
 
   /** The side that windows move over: the input or the output. */

@@ -10,6 +10,7 @@ import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FloatRange;
 import io.thalamus.operations.MatrixMultiply.Parameters;
 import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.lang.foreign.ValueLayout;
 
 /** Products of matrices, widened first as in {@link Convolution}. */
@@ -19,7 +20,11 @@ final class MatrixMultiply {
   static void register(KernelTable.Builder table) {
     table
         .add(OperationCode.FULLY_CONNECTED, MatrixMultiply::floating, ElementTypes.floats())
-        .add(OperationCode.FULLY_CONNECTED, MatrixMultiply::quantized, ElementTypes.quantized8());
+        .add(OperationCode.FULLY_CONNECTED, MatrixMultiply::quantized, ElementTypes.quantized8())
+        .add(
+            ThalamusExtension.FULLY_CONNECTED,
+            MatrixMultiply::quantized,
+            ElementTypes.quantized8());
   }
 
   private static Kernel floating(ResolvedOperation operation) {

@@ -24,6 +24,7 @@ import io.thalamus.operations.FixedPoint;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.extension.ThalamusExtension;
 
 /** From one element type to another. */
 final class Quantize {
@@ -31,7 +32,14 @@ final class Quantize {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(OperationCode.QUANTIZE, Quantize::quantize, ElementTypes.floats())
+        .add(
+            OperationCode.QUANTIZE,
+            operation -> quantize(operation, FixedPoint::round),
+            ElementTypes.floats())
+        .add(
+            ThalamusExtension.QUANTIZE,
+            operation -> quantize(operation, steps -> (int) Math.rint(steps)),
+            ElementTypes.floats())
         .add(
             OperationCode.DEQUANTIZE,
             Quantize::dequantize,
@@ -53,7 +61,13 @@ final class Quantize {
             TENSOR_BOOL8);
   }
 
-  private static Kernel quantize(ResolvedOperation operation) {
+  /** The nearest whole number. */
+  @FunctionalInterface
+  private interface Nearest {
+    int of(float steps);
+  }
+
+  private static Kernel quantize(ResolvedOperation operation, Nearest nearest) {
     OperandView output = operation.view().output();
     Elements from = Elements.of(operation.view().input(0).type());
     Elements to = Elements.of(output.type());
@@ -62,7 +76,7 @@ final class Quantize {
     return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {
         work.done(1);
-        long rounded = FixedPoint.round(from.getFloat(inputs[0], i) / output.scale());
+        long rounded = nearest.of(from.getFloat(inputs[0], i) / output.scale());
         to.setInt(
             outputs[0], i, Math.clamp(rounded + output.zeroPoint(), range.min(), range.max()));
       }

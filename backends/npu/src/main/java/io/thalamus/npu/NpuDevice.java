@@ -31,9 +31,11 @@ import io.thalamus.npu.compile.NpuCompiler;
 import io.thalamus.npu.timing.OperatingPoint;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.ValidationException;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.time.InstantSource;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.BooleanSupplier;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
@@ -177,6 +179,7 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
         .memoryDomain(true)
         .cacheNeeds(new CacheNeeds(1, 1))
         .exactQuantized(true)
+        .extensions(Set.of(ThalamusExtension.NAME))
         .build();
   }
 

@@ -38,7 +38,7 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
   private static final int MAGIC = 'T' | 'S' << 8 | 'M' << 16 | 'D' << 24;
 
   /** Changes with the layout of the files. */
-  private static final int VERSION = 3;
+  private static final int VERSION = 4;
 
   /** Bytes of a cache line: floats are used where they are. */
   private static final int ALIGNMENT = 64;

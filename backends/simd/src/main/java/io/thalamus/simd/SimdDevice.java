@@ -26,6 +26,7 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.PerformanceInfo;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.ValidationException;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.compile.Activation;
 import io.thalamus.simd.compile.Convolution;
 import io.thalamus.simd.compile.Elementwise;
@@ -46,6 +47,7 @@ import io.thalamus.simd.program.WarmUp;
 import java.io.IOException;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
@@ -167,6 +169,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
         .memoryDomain(true)
         .exactQuantized(true)
         .cacheSharedByPriorities(true)
+        .extensions(Set.of(ThalamusExtension.NAME))
         .cacheNeeds(new CacheNeeds(1, 1))
         .build();
   }

@@ -12,6 +12,7 @@ import io.thalamus.cpu.CpuDevice;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.tck.check.TestGraph;
 import java.util.ArrayList;
@@ -131,7 +132,11 @@ class ConvolutionTest {
           : new int[] {outputs, filterHeight, filterWidth, channels};
     }
 
-    void add(TestGraph graph, int input, int filter, int bias, int output) {
+    OperationCode code() {
+      return depthwise ? OperationCode.DEPTHWISE_CONV_2D : OperationCode.CONV_2D;
+    }
+
+    void add(TestGraph graph, OperationType type, int input, int filter, int bias, int output) {
       List<Integer> arguments = new ArrayList<>(List.of(input, filter, bias));
       for (int value : new int[] {left, right, top, bottom, strideWidth, strideHeight}) {
         arguments.add(graph.int32(value));
@@ -143,8 +148,7 @@ class ConvolutionTest {
       arguments.add(graph.bool(false));
       arguments.add(graph.int32(dilationWidth));
       arguments.add(graph.int32(dilationHeight));
-      graph.operation(
-          depthwise ? OperationCode.DEPTHWISE_CONV_2D : OperationCode.CONV_2D, arguments, output);
+      graph.operation(type, arguments, output);
     }
 
     /** The sum for one output, and the sum of the magnitudes of its terms. */
@@ -227,6 +231,7 @@ class ConvolutionTest {
     try (TestGraph graph = new TestGraph()) {
       one.add(
           graph,
+          one.code(),
           graph.input(
               TENSOR_FLOAT32,
               Quantization.NONE,
@@ -315,6 +320,7 @@ class ConvolutionTest {
     try (TestGraph graph = new TestGraph()) {
       one.add(
           graph,
+          TestGraph.anyRounding(random, one.code()),
           graph.input(
               type,
               Quantization.of(inputScale, lowest + random.nextInt(256)),

@@ -145,7 +145,7 @@ class FamiliesTest {
         int a = graph.input(type, firstQ, first);
         int b = graph.input(type, secondQ, second);
         graph.operation(
-            code,
+            type == TENSOR_FLOAT32 ? code : TestGraph.anyRounding(random, code),
             List.of(a, b, graph.int32(pick(0, 1, 3))),
             graph.output(type, outQ, Shape.of(result).toArray()));
         check(
@@ -298,6 +298,7 @@ class FamiliesTest {
       int batches = pick(1, 1, 2, 3, 4, 5, 9);
       int size = pick(SIZES);
       int units = pick(SIZES);
+      OperationCode dense = OperationCode.FULLY_CONNECTED;
       Quantization in = quantization(type);
       Quantization weights = quantization(type);
       Quantization bias =
@@ -320,7 +321,7 @@ class FamiliesTest {
                 ? graph.constant(type, bias, values(type, units), units)
                 : graph.constant(OperandCode.TENSOR_INT32, bias, TestGraph.bytes(biases), units);
         graph.operation(
-            OperationCode.FULLY_CONNECTED,
+            type == TENSOR_FLOAT32 ? dense : TestGraph.anyRounding(random, dense),
             List.of(input, filter, added, graph.int32(pick(0, 1, 3))),
             graph.output(type, out, batches, units));
         check(

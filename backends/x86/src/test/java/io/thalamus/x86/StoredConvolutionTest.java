@@ -209,8 +209,8 @@ class StoredConvolutionTest {
         in.add(graph.int32(dilationY));
         int depth = filterHeight * filterWidth * (isDepthwise ? 1 : channels);
         int output = layer.output(depth, batch, roomY / strideY + 1, roomX / strideX + 1, outputs);
-        graph.operation(
-            isDepthwise ? OperationCode.DEPTHWISE_CONV_2D : OperationCode.CONV_2D, in, output);
+        OperationCode code = isDepthwise ? OperationCode.DEPTHWISE_CONV_2D : OperationCode.CONV_2D;
+        graph.operation(TestGraph.anyRounding(random, code), in, output);
         compare(level, layer, "round " + round + ", seed " + seed);
       }
     }
@@ -281,7 +281,7 @@ class StoredConvolutionTest {
                 Math.ceilDiv(height, stride),
                 Math.ceilDiv(width, stride),
                 outputs);
-        graph.operation(OperationCode.GROUPED_CONV_2D, in, output);
+        graph.operation(TestGraph.anyRounding(random, OperationCode.GROUPED_CONV_2D), in, output);
         compare(level, layer, "round " + round + ", seed " + seed);
       }
     }
@@ -302,7 +302,10 @@ class StoredConvolutionTest {
         int filter = layer.filter(0, units, units, size);
         List<Integer> in =
             List.of(layer.input, filter, layer.bias(units), graph.int32(pick(random, ACTIVATIONS)));
-        graph.operation(OperationCode.FULLY_CONNECTED, in, layer.output(size, batch, units));
+        graph.operation(
+            TestGraph.anyRounding(random, OperationCode.FULLY_CONNECTED),
+            in,
+            layer.output(size, batch, units));
         compare(level, layer, "round " + round + ", seed " + seed);
       }
     }

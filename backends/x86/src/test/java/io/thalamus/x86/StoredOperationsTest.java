@@ -88,12 +88,12 @@ class StoredOperationsTest {
         level,
         (graph, random, type) -> {
           OperationType code =
-              List.of(
-                      OperationCode.ADD,
-                      OperationCode.SUB,
-                      OperationCode.MUL,
-                      ThalamusExtension.SQUARED_DIFFERENCE)
-                  .get(random.nextInt(4));
+              random.nextInt(6) == 0
+                  ? ThalamusExtension.SQUARED_DIFFERENCE
+                  : TestGraph.anyRounding(
+                      random,
+                      List.of(OperationCode.ADD, OperationCode.SUB, OperationCode.MUL)
+                          .get(random.nextInt(3)));
           int[] first = shape(random);
           int[] second = first.clone();
           int[] result = first.clone();
@@ -457,7 +457,9 @@ class StoredOperationsTest {
           Quantization quantization = quantization(random, type, 0.1);
           int input = graph.input(TENSOR_FLOAT32, Quantization.NONE, count);
           graph.operation(
-              OperationCode.QUANTIZE, List.of(input), graph.output(type, quantization, count));
+              TestGraph.anyRounding(random, OperationCode.QUANTIZE),
+              List.of(input),
+              graph.output(type, quantization, count));
           float[] values = new float[count];
           for (int i = 0; i < count; i++) {
             values[i] =

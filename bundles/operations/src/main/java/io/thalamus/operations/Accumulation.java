@@ -55,7 +55,8 @@ public record Accumulation(
 
   /**
    * As in TensorFlow Lite, the product of two scales is rounded to float where they are those of
-   * whole tensors, and is computed in double where each channel has its own.
+   * whole tensors, and is computed in double where each channel has its own. For ONNX Runtime's
+   * rounding all are floats.
    */
   private static List<Requantization> factors(
       OperationView operation, int channels, Rounding rounding) {
@@ -64,12 +65,18 @@ public record Accumulation(
     if (operation.input(1).quantization() instanceof PerChannel perChannel) {
       List<Requantization> factors = new ArrayList<>(channels);
       for (float scale : perChannel.scales()) {
-        factors.add(Requantization.of((double) input * scale / output, rounding));
+        double product = rounding == Rounding.EVEN ? input * scale : (double) input * scale;
+        factors.add(factor(product, output, rounding));
       }
       return factors;
     }
     double product = input * operation.input(1).scale();
-    return Collections.nCopies(channels, Requantization.of(product / output, rounding));
+    return Collections.nCopies(channels, factor(product, output, rounding));
+  }
+
+  private static Requantization factor(double product, float output, Rounding rounding) {
+    return Requantization.of(
+        rounding == Rounding.EVEN ? (float) product / output : product / output, rounding);
   }
 
   /**

@@ -17,6 +17,7 @@ import static io.thalamus.operations.ArgumentType.of;
 
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization.PerChannel;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Requantization.Rounding;
@@ -40,7 +41,29 @@ public final class Convolution {
   private Convolution() {}
 
   static List<OperationDefinition> definitions() {
-    return List.of(new Conv2d(), new DepthwiseConv2d(), new GroupedConv2d(), new TransposeConv2d());
+    return List.of(
+        new Conv2d(OperationCode.CONV_2D, Form.standard(V1_0)),
+        new DepthwiseConv2d(OperationCode.DEPTHWISE_CONV_2D, Form.standard(V1_0)),
+        new GroupedConv2d(OperationCode.GROUPED_CONV_2D, Form.standard(V1_2)),
+        new TransposeConv2d());
+  }
+
+  /** The same of 8-bit integers, rounded as ONNX Runtime does. */
+  public static List<OperationDefinition> even(
+      OperationType plain, OperationType depthwise, OperationType grouped) {
+    return List.of(
+        new Conv2d(plain, Form.EVEN),
+        new DepthwiseConv2d(depthwise, Form.EVEN),
+        new GroupedConv2d(grouped, Form.EVEN));
+  }
+
+  /** What is open of an operation: types of the data, and the rounding of stored results. */
+  private record Form(FeatureLevel since, TypeLevels types, Rounding rounding) {
+    static final Form EVEN = new Form(V1_2, TypeLevels.quantized8(), Rounding.EVEN);
+
+    static Form standard(FeatureLevel since) {
+      return new Form(since, TypeLevels.numbers(since), Rounding.DOUBLE);
+    }
   }
 
   /**
@@ -69,20 +92,22 @@ public final class Convolution {
   /** The common part of all convolutions: data, filter, bias, and one output like the data. */
   private abstract static class Definition extends NamedDefinition {
     private final int filterChannelAxis;
+    private final Rounding rounding;
 
     /**
      * @param filterChannelAxis the dimension of the filter that runs over output channels
      */
-    Definition(OperationCode type, Signature signature, int filterChannelAxis) {
+    Definition(OperationType type, Signature signature, int filterChannelAxis, Rounding rounding) {
       super(type, signature.outputs(argument("output", T)));
+      this.rounding = rounding;
       this.filterChannelAxis = filterChannelAxis;
     }
 
     /** A form of the inputs: data, filter and bias, then arguments by operation. */
-    static List<Argument> inputs(FeatureLevel since, List<Argument> others) {
+    static List<Argument> inputs(TypeLevels types, List<Argument> others) {
       ArgumentType filter = T.or(of(TENSOR_QUANT8_SYMM_PER_CHANNEL).when(QUANTIZED));
       List<Argument> inputs = new ArrayList<>();
-      inputs.add(data("input", TypeLevels.numbers(since)).rank(4));
+      inputs.add(data("input", types).rank(4));
       inputs.add(argument("filter", filter).rank(4));
       inputs.add(argument("bias", BIAS).rank(1));
       inputs.addAll(others);
@@ -161,7 +186,7 @@ public final class Convolution {
           width,
           groups(operation),
           activation,
-          Accumulation.of(operation, outputChannels(operation), activation, Rounding.DOUBLE));
+          Accumulation.of(operation, outputChannels(operation), activation, rounding));
     }
   }
 
@@ -177,17 +202,14 @@ public final class Convolution {
      * @param own the names of the arguments between the strides and the fused activation
      */
     Forward(
-        OperationCode type,
-        FeatureLevel since,
-        int filterChannelAxis,
-        List<Argument> end,
-        String... own) {
+        OperationType type, Form form, int filterChannelAxis, List<Argument> end, String... own) {
       super(
           type,
-          Signature.since(since)
-              .inputs(inputs(since, arguments(false, own, end)))
-              .inputs(inputs(since, arguments(true, own, end))),
-          filterChannelAxis);
+          Signature.since(form.since())
+              .inputs(inputs(form.types(), arguments(false, own, end)))
+              .inputs(inputs(form.types(), arguments(true, own, end))),
+          filterChannelAxis,
+          form.rounding());
       this.ownArguments = own.length;
     }
 
@@ -245,8 +267,8 @@ public final class Convolution {
   }
 
   private static final class Conv2d extends Forward {
-    Conv2d() {
-      super(OperationCode.CONV_2D, V1_0, 0, END);
+    Conv2d(OperationType type, Form form) {
+      super(type, form, 0, END);
     }
 
     @Override
@@ -257,8 +279,8 @@ public final class Convolution {
   }
 
   private static final class DepthwiseConv2d extends Forward {
-    DepthwiseConv2d() {
-      super(OperationCode.DEPTHWISE_CONV_2D, V1_0, 3, END, "depth multiplier");
+    DepthwiseConv2d(OperationType type, Form form) {
+      super(type, form, 3, END, "depth multiplier");
     }
 
     @Override
@@ -280,8 +302,8 @@ public final class Convolution {
   }
 
   private static final class GroupedConv2d extends Forward {
-    GroupedConv2d() {
-      super(OperationCode.GROUPED_CONV_2D, V1_2, 0, List.of(argument("layout", BOOL)), "groups");
+    GroupedConv2d(OperationType type, Form form) {
+      super(type, form, 0, List.of(argument("layout", BOOL)), "groups");
     }
 
     @Override
@@ -321,7 +343,8 @@ public final class Convolution {
       super(
           OperationCode.TRANSPOSE_CONV_2D,
           Signature.since(V1_2).inputs(inputs(false)).inputs(inputs(true)),
-          0);
+          0,
+          Rounding.DOUBLE);
     }
 
     private static List<Argument> inputs(boolean isExplicit) {
@@ -332,7 +355,7 @@ public final class Convolution {
       arguments.addAll(WindowArguments.signature(isExplicit));
       arguments.add(fusedActivation());
       arguments.add(argument("layout", BOOL));
-      return inputs(V1_2, arguments);
+      return inputs(TypeLevels.numbers(V1_2), arguments);
     }
 
     @Override

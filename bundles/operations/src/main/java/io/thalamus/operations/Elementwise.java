@@ -14,8 +14,10 @@ import static io.thalamus.operations.ArgumentType.T;
 
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.operations.Requantization.Rounding;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** Functions of two tensors with broadcasting: ADD, SUB, MUL, DIV, MAXIMUM, MINIMUM, POW. */
 public final class Elementwise {
@@ -40,6 +42,17 @@ public final class Elementwise {
         new Extreme(OperationCode.MAXIMUM),
         new Extreme(OperationCode.MINIMUM),
         ElementwiseDefinition.of(OperationCode.POW, pair(TypeLevels.floats(V1_2))));
+  }
+
+  /** Sums, differences and products of 8-bit integers, rounded as ONNX does. */
+  public static List<OperationDefinition> even(
+      OperationType sum, OperationType difference, OperationType product) {
+    return Stream.of(sum, difference, product)
+        .<OperationDefinition>map(
+            type ->
+                new Arithmetic(
+                    type, V1_2, TypeLevels.quantized8(), (operation, range) -> new Even(range)))
+        .toList();
   }
 
   private static Signature pair(TypeLevels types) {
@@ -107,6 +120,15 @@ public final class Elementwise {
   }
 
   /**
+   * The parameters of the extension's ADD, SUB and MUL: what both inputs stand for is computed with
+   * as floats; the result is divided by the scale and rounded to the nearest whole number, of two
+   * that are as near to the even one.
+   *
+   * @param activation the range of stored results
+   */
+  public record Even(IntRange activation) implements OperationParameters {}
+
+  /**
    * The parameters of MAXIMUM and MINIMUM on quantized types: both inputs are first expressed in
    * the output's scale and zero point.
    *
@@ -126,7 +148,7 @@ public final class Elementwise {
   private static final class Arithmetic extends ElementwiseDefinition {
     private final Quantized quantized;
 
-    Arithmetic(OperationCode type, FeatureLevel since, TypeLevels types, Quantized quantized) {
+    Arithmetic(OperationType type, FeatureLevel since, TypeLevels types, Quantized quantized) {
       super(
           type,
           Signature.since(since)

@@ -2,13 +2,16 @@
 package io.thalamus.operations;
 
 import static io.thalamus.model.FeatureLevel.V1_0;
+import static io.thalamus.model.FeatureLevel.V1_2;
 import static io.thalamus.operations.Argument.argument;
 import static io.thalamus.operations.Argument.data;
 import static io.thalamus.operations.Argument.fusedActivation;
 import static io.thalamus.operations.ArgumentType.BIAS;
 import static io.thalamus.operations.ArgumentType.T;
 
+import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Requantization.Rounding;
 import java.util.List;
@@ -20,7 +23,14 @@ public final class MatrixMultiply {
   private MatrixMultiply() {}
 
   static List<OperationDefinition> definitions() {
-    return List.of(new FullyConnected());
+    return List.of(
+        new FullyConnected(
+            OperationCode.FULLY_CONNECTED, V1_0, TypeLevels.numbers(V1_0), Rounding.SINGLE));
+  }
+
+  /** The same of 8-bit integers, rounded as ONNX Runtime does. */
+  public static OperationDefinition even(OperationType type) {
+    return new FullyConnected(type, V1_2, TypeLevels.quantized8(), Rounding.EVEN);
   }
 
   /**
@@ -42,16 +52,19 @@ public final class MatrixMultiply {
       implements OperationParameters {}
 
   private static final class FullyConnected extends NamedDefinition {
-    FullyConnected() {
+    private final Rounding rounding;
+
+    FullyConnected(OperationType type, FeatureLevel since, TypeLevels types, Rounding rounding) {
       super(
-          OperationCode.FULLY_CONNECTED,
-          Signature.since(V1_0)
+          type,
+          Signature.since(since)
               .inputs(
-                  data("input", TypeLevels.numbers(V1_0)).rank(2, 4),
+                  data("input", types).rank(2, 4),
                   argument("weights", T).rank(2),
                   argument("bias", BIAS).rank(1),
                   fusedActivation())
               .outputs(argument("output", T)));
+      this.rounding = rounding;
     }
 
     @Override
@@ -109,7 +122,7 @@ public final class MatrixMultiply {
           weights.dimension(1),
           weights.dimension(0),
           activation,
-          Accumulation.of(operation, weights.dimension(0), activation, Rounding.SINGLE));
+          Accumulation.of(operation, weights.dimension(0), activation, rounding));
     }
   }
 }

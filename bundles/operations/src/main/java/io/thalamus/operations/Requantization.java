@@ -15,14 +15,23 @@ public record Requantization(int multiplier, int shift, Rounding rounding) {
     /** Once, at the end: TensorFlow Lite's FULLY_CONNECTED. */
     SINGLE,
     /** After the multiplication and after the shift: gemmlowp, and CONV_2D of TensorFlow Lite. */
-    DOUBLE
+    DOUBLE,
+    /**
+     * As a float, then to the nearest whole number, of two that are as near the even one: ONNX
+     * Runtime. The factor is a float.
+     */
+    EVEN
   }
+
+  /** Products beyond are larger than all stored values. */
+  public static final float LARGEST = 1 << 23;
 
   /**
    * The positive factor with its mantissa rounded to 31 bits, as TensorFlow Lite's
-   * QuantizeMultiplier.
+   * QuantizeMultiplier; to a float first where products are floats.
    */
-  public static Requantization of(double factor, Rounding rounding) {
+  public static Requantization of(double real, Rounding rounding) {
+    double factor = rounding == Rounding.EVEN ? (float) real : real;
     if (factor == 0) {
       return new Requantization(0, 0, rounding);
     }
@@ -43,8 +52,16 @@ public record Requantization(int multiplier, int shift, Rounding rounding) {
     return new Requantization(-multiplier, shift, rounding);
   }
 
+  /** The factor as a float, which it is where {@link Rounding#EVEN} is asked for. */
+  public float factor() {
+    return Math.scalb((float) multiplier, shift - 31);
+  }
+
   /** The product with the factor, rounded. It must fit an int, and so must the shifted value. */
   public int apply(int value) {
+    if (rounding == Rounding.EVEN) {
+      return (int) Math.rint(Math.clamp(value * factor(), -LARGEST, LARGEST));
+    }
     if (rounding == Rounding.SINGLE) {
       int total = 31 - shift;
       return (int) (((long) value * multiplier + (1L << (total - 1))) >> total);

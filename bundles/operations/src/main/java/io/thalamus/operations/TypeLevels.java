@@ -39,6 +39,14 @@ public final class TypeLevels {
         .andSince(FeatureLevel.V1_3, OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
   }
 
+  /**
+   * Returns both types of 8-bit integers with a scale and a zero point, as extensions take them.
+   */
+  public static TypeLevels quantized8() {
+    return since(
+        FeatureLevel.V1_2, OperandCode.TENSOR_QUANT8_ASYMM, OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
+  }
+
   /** These and more types, which came with a version. */
   public TypeLevels andSince(FeatureLevel level, OperandCode... types) {
     EnumMap<OperandCode, FeatureLevel> all = new EnumMap<>(OperandCode.class);

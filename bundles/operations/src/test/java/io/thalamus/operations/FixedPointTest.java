@@ -181,10 +181,29 @@ class FixedPointTest {
               exact((long) value << left).multiply(exact(twice.multiplier())).divide(TWO.pow(31)));
       int expected = tiesAway(new BigDecimal(high).divide(TWO.pow(right))).intValueExact();
       assertEquals(expected, twice.apply(value), value + " by " + factor);
+      Requantization even = Requantization.of(factor, Rounding.EVEN);
+      assertEquals((float) factor, even.factor());
+      float real =
+          new BigDecimal((float) factor).multiply(new BigDecimal((float) value)).floatValue();
+      int nearest = new BigDecimal(real).setScale(0, RoundingMode.HALF_EVEN).intValueExact();
+      int most = (int) Requantization.LARGEST;
+      assertEquals(Math.clamp(nearest, -most, most), even.apply(value), value + " by " + factor);
+
       different += once.apply(value) == twice.apply(value) ? 0 : 1;
       assertTrue(Math.abs(once.apply(value) - twice.apply(value)) <= 1);
     }
     assertTrue(different > 0, "the two ways of rounding are told apart");
+  }
+
+  @Test
+  void tiesOfFloatsGoToTheEvenOne() {
+    Requantization half = Requantization.of(0.5, Rounding.EVEN);
+    int[] values = {-5, -3, -1, 1, 3, 5, 7, Integer.MAX_VALUE};
+    int[] expected = {-2, -2, 0, 0, 2, 2, 4, (int) Requantization.LARGEST};
+    for (int i = 0; i < values.length; i++) {
+      assertEquals(expected[i], half.apply(values[i]), "half of " + values[i]);
+    }
+    assertEquals(0, Requantization.of(0, Rounding.EVEN).apply(1000));
   }
 
   @Test

@@ -4,14 +4,18 @@ package io.thalamus.cpu.extension;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
 
 import io.thalamus.cpu.PairKernels;
+import io.thalamus.cpu.PairKernels.FloatBinaryOperator;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelException;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.operations.ElementTypes;
+import io.thalamus.operations.Elementwise.Even;
 import io.thalamus.operations.FixedPoint;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperationView;
+import io.thalamus.operations.Requantization;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.ThalamusExtension;
 
@@ -53,6 +57,31 @@ final class Elementwise {
             ThalamusExtension.RIGHT_SHIFT,
             operation -> PairKernels.stored(operation, (a, b) -> a >> Math.clamp(b, 0, 31)),
             TENSOR_INT32);
+    even(table, ThalamusExtension.ADD, Float::sum);
+    even(table, ThalamusExtension.SUB, (a, b) -> a - b);
+    even(table, ThalamusExtension.MUL, (a, b) -> a * b);
+  }
+
+  /** Real numbers, divided by the scale and rounded to the even one of two neighbours. */
+  private static void even(
+      KernelTable.Builder table, OperationType type, FloatBinaryOperator function) {
+    table.add(
+        type,
+        operation -> {
+          OperationView view = operation.view();
+          float first = view.input(0).scale();
+          float second = view.input(1).scale();
+          float scale = view.output().scale();
+          float largest = Requantization.LARGEST;
+          return PairKernels.quantized(
+              operation,
+              operation.parameters(Even.class).activation(),
+              (a, b) -> {
+                float steps = function.apply(a * first, b * second) / scale;
+                return (int) Math.rint(Math.clamp(steps, -largest, largest));
+              });
+        },
+        ElementTypes.quantized8());
   }
 
   private static int floorDivide(int a, int b) {

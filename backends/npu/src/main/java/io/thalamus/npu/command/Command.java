@@ -19,6 +19,9 @@ public sealed interface Command {
   /** Flag of REQUANTIZE: products are rounded once and not twice. */
   int ROUND_ONCE = 8;
 
+  /** Flag of REQUANTIZE: products are those of floats, rounded once and to even. */
+  int ROUND_TO_EVEN = 16;
+
   /** Flag of POOL: the maximum and not the mean. */
   int MAXIMUM = 8;
 

@@ -5,7 +5,9 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Convolution.Parameters;
 import io.thalamus.operations.DataLayout;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.List;
 
 /** Convolutions over two spatial axes, of constant filters, channels last. */
@@ -15,7 +17,10 @@ final class Convolution {
   static void register(LoweringTable table) {
     table
         .add(OperationCode.CONV_2D, Convolution::conv2d, Types.all())
-        .add(OperationCode.DEPTHWISE_CONV_2D, Convolution::depthwise, Types.all());
+        .add(OperationCode.DEPTHWISE_CONV_2D, Convolution::depthwise, Types.all())
+        .add(ThalamusExtension.CONV_2D, Convolution::conv2d, ElementTypes.quantized8())
+        .add(
+            ThalamusExtension.DEPTHWISE_CONV_2D, Convolution::depthwise, ElementTypes.quantized8());
   }
 
   private static boolean isPossible(ResolvedOperation operation) {

@@ -4,7 +4,7 @@ package io.thalamus.npu.compile;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
-import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.npu.machine.Architecture;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationCatalog;
@@ -46,7 +46,7 @@ final class LoweringTable {
   }
 
   /** A lowering for the forms of an operation that it makes layers of. */
-  LoweringTable add(OperationCode code, Lowering lowering, OperandCode... types) {
+  LoweringTable add(OperationType code, Lowering lowering, OperandCode... types) {
     table.add(code, view -> isPossible(view, lowering), lowering, types);
     return this;
   }

@@ -3,9 +3,11 @@ package io.thalamus.npu.compile;
 
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.MatrixMultiply.Parameters;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.List;
 
 /** Products of matrices, of constant weights: convolutions of one tap over one line. */
@@ -15,7 +17,9 @@ final class MatrixMultiply {
   private MatrixMultiply() {}
 
   static void register(LoweringTable table) {
-    table.add(OperationCode.FULLY_CONNECTED, MatrixMultiply::lower, Types.all());
+    table
+        .add(OperationCode.FULLY_CONNECTED, MatrixMultiply::lower, Types.all())
+        .add(ThalamusExtension.FULLY_CONNECTED, MatrixMultiply::lower, ElementTypes.quantized8());
   }
 
   private static List<Layer<?>> lower(

@@ -45,10 +45,16 @@ final class Products {
 
   /** The flags of REQUANTIZE. */
   static int flags(ResolvedOperation operation, Optional<Accumulation> quantized) {
-    boolean once =
-        quantized.map(sums -> sums.output().get(0).rounding() == Rounding.SINGLE).orElse(false);
-    return (once ? Command.ROUND_ONCE : 0)
-        | (Types.flags(operation.view().output().type()) & Command.FLOAT16);
+    int rounding = quantized.map(sums -> rounding(sums.output().getFirst().rounding())).orElse(0);
+    return rounding | (Types.flags(operation.view().output().type()) & Command.FLOAT16);
+  }
+
+  private static int rounding(Rounding rounding) {
+    return switch (rounding) {
+      case SINGLE -> Command.ROUND_ONCE;
+      case DOUBLE -> 0;
+      case EVEN -> Command.ROUND_TO_EVEN;
+    };
   }
 
   /** The table of REQUANTIZE. */

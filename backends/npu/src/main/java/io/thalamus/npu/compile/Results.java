@@ -17,7 +17,7 @@ import java.util.function.Consumer;
  * @param height rows of a batch
  * @param width columns of a row
  * @param channels of a pixel
- * @param flags FLOAT16, ROUND_ONCE
+ * @param flags FLOAT16, ROUND_ONCE, ROUND_TO_EVEN
  * @param table by channel: bias, factor and shift, or a float32 bias; null for what has no sums
  * @param zero added to results
  * @param min the least result

@@ -10,6 +10,8 @@ import io.thalamus.npu.command.Command.Requantize;
 import io.thalamus.npu.command.Command.Softmax;
 import io.thalamus.npu.command.Command.Window;
 import io.thalamus.operations.FixedPoint;
+import io.thalamus.operations.Requantization;
+import io.thalamus.operations.Requantization.Rounding;
 import io.thalamus.operations.Softmax.StoredScores;
 import java.util.Arrays;
 
@@ -79,6 +81,7 @@ final class VectorUnit {
     byte[] pad = memory.scratchpad;
     int[] sums = memory.sums;
     boolean once = (results.flags() & Command.ROUND_ONCE) != 0;
+    boolean toEven = (results.flags() & Command.ROUND_TO_EVEN) != 0;
     int zero = results.zero();
     int min = results.min();
     int max = results.max();
@@ -87,11 +90,16 @@ final class VectorUnit {
       int bias = Bytes.intAt(pad, entry);
       int factor = Bytes.intAt(pad, entry + 4);
       int shift = Bytes.intAt(pad, entry + 8);
+      Requantization even = new Requantization(factor, shift, Rounding.EVEN);
       int from = results.accumulators() + c * results.channelStride();
       int to = results.to() + c;
       for (int i = 0; i < results.pixels(); i++) {
         int sum = sums[from + i * results.pixelStride()] + bias;
-        int value = (once ? scaleOnce(sum, factor, shift) : scale(sum, factor, shift)) + zero;
+        int scaled =
+            toEven
+                ? even.apply(sum)
+                : once ? scaleOnce(sum, factor, shift) : scale(sum, factor, shift);
+        int value = scaled + zero;
         pad[to + i * results.toPixel()] = (byte) Math.min(Math.max(value, min), max);
       }
     }

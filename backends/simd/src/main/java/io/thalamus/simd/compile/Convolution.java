@@ -10,9 +10,11 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Convolution.Parameters;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
@@ -22,21 +24,33 @@ public final class Convolution {
   private Convolution() {}
 
   public static void register(OperationTable.Builder<Lowering> table) {
+    Lowering plain = new Weighted(Convolution::conv2d);
+    Lowering depthwise = new Weighted(Convolution::depthwise);
     table
+        .add(OperationCode.CONV_2D, Convolution::isPlainPossible, plain, Weighted.types())
         .add(
-            OperationCode.CONV_2D,
-            operation -> isPossible(operation, 0),
-            new Weighted(Convolution::conv2d),
-            TENSOR_FLOAT32,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
+            ThalamusExtension.CONV_2D,
+            Convolution::isPlainPossible,
+            plain,
+            ElementTypes.quantized8())
         .add(
             OperationCode.DEPTHWISE_CONV_2D,
-            operation -> isPossible(operation, 1),
-            new Weighted(Convolution::depthwise),
-            TENSOR_FLOAT32,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED);
+            Convolution::isDepthwisePossible,
+            depthwise,
+            Weighted.types())
+        .add(
+            ThalamusExtension.DEPTHWISE_CONV_2D,
+            Convolution::isDepthwisePossible,
+            depthwise,
+            ElementTypes.quantized8());
+  }
+
+  private static boolean isPlainPossible(OperationView operation) {
+    return isPossible(operation, 0);
+  }
+
+  private static boolean isDepthwisePossible(OperationView operation) {
+    return isPossible(operation, 1);
   }
 
   /**
@@ -65,6 +79,10 @@ public final class Convolution {
 
   /** The common part of both convolutions and of fully connected layers. */
   record Weighted(Lowering lowering) implements Lowering {
+    static OperandCode[] types() {
+      return new OperandCode[] {TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED};
+    }
+
     /** Returns true if the shape of the data, filter and bias are known. */
     static boolean isPossible(OperationView operation) {
       return operation.input(0).isShapeKnown()

@@ -5,9 +5,11 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Broadcast;
 import io.thalamus.operations.ElementTypes;
+import io.thalamus.operations.Elementwise.Even;
 import io.thalamus.operations.Elementwise.Plain;
 import io.thalamus.operations.Elementwise.QuantizedProduct;
 import io.thalamus.operations.Elementwise.QuantizedSum;
@@ -15,6 +17,7 @@ import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.ValidationException;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.kernel.Clamp;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Step;
@@ -31,6 +34,29 @@ public final class Elementwise {
           .add(code, Elementwise::isPossible, new Fusable(code), TENSOR_FLOAT32)
           .add(code, Elementwise::isPossible, Elementwise::stored, ElementTypes.quantized8());
     }
+    even(table, ThalamusExtension.ADD, StoredReals.Kind.ADD);
+    even(table, ThalamusExtension.SUB, StoredReals.Kind.SUB);
+    even(table, ThalamusExtension.MUL, StoredReals.Kind.MUL);
+  }
+
+  private static void even(
+      OperationTable.Builder<Lowering> table, OperationType type, StoredReals.Kind kind) {
+    table.add(
+        type,
+        Elementwise::isPossible,
+        (node, tensors, budget) -> {
+          Tensor output = tensors.output(node);
+          Pairs pairs = pairs(node, tensors);
+          return new StoredReals(
+              kind,
+              node.operation().parameters(Even.class).activation(),
+              pairs,
+              tensors.input(node, 0),
+              tensors.input(node, 1),
+              output,
+              Math.min(pairs.count(), budget.tiles(4L * output.size())));
+        },
+        ElementTypes.quantized8());
   }
 
   private static boolean isPossible(OperationView operation) {

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.compile;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.MatrixMultiply.Parameters;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.Window;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
@@ -21,13 +19,18 @@ public final class MatrixMultiply {
   private MatrixMultiply() {}
 
   public static void register(OperationTable.Builder<Lowering> table) {
-    table.add(
-        OperationCode.FULLY_CONNECTED,
-        MatrixMultiply::isPossible,
-        new Convolution.Weighted(MatrixMultiply::lower),
-        TENSOR_FLOAT32,
-        TENSOR_QUANT8_ASYMM,
-        TENSOR_QUANT8_ASYMM_SIGNED);
+    Lowering lowering = new Convolution.Weighted(MatrixMultiply::lower);
+    table
+        .add(
+            OperationCode.FULLY_CONNECTED,
+            MatrixMultiply::isPossible,
+            lowering,
+            Convolution.Weighted.types())
+        .add(
+            ThalamusExtension.FULLY_CONNECTED,
+            MatrixMultiply::isPossible,
+            lowering,
+            ElementTypes.quantized8());
   }
 
   private static boolean isPossible(OperationView operation) {

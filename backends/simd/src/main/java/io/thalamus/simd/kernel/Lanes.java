@@ -40,6 +40,12 @@ public final class Lanes {
   /** Longer runs are worth the call that copies them. */
   private static final int LONG_COPY = 128;
 
+  /** Floats less than this are rounded to whole ones by {@link #ROUNDER}. */
+  private static final float LARGEST = 1 << 21;
+
+  /** Added to floats, it leaves no place for fractions. */
+  private static final float ROUNDER = 3 << 22;
+
   private Lanes() {}
 
   /** The least multiple of the vector length that is not below {@code count}. */
@@ -171,5 +177,11 @@ public final class Lanes {
         out[to + i] = (byte) ints.lane(i);
       }
     }
+  }
+
+  /** The nearest integers, of two that are as near the even ones; beyond 2^21, those. */
+  public static IntVector nearest(FloatVector floats) {
+    return (IntVector)
+        floats.max(-LARGEST).min(LARGEST).add(ROUNDER).sub(ROUNDER).convert(VectorOperators.F2I, 0);
   }
 }

@@ -5,6 +5,7 @@ import static io.thalamus.simd.kernel.Lanes.COUNT;
 import static io.thalamus.simd.kernel.Lanes.INTS;
 
 import io.thalamus.operations.Accumulation;
+import io.thalamus.operations.IntRange;
 import io.thalamus.operations.Requantization;
 import io.thalamus.operations.Requantization.Rounding;
 import jdk.incubator.vector.FloatVector;
@@ -13,8 +14,8 @@ import jdk.incubator.vector.LongVector;
 import jdk.incubator.vector.VectorOperators;
 
 /**
- * Turns integer sums into stored results, in exact integer arithmetic and equal to {@link
- * Requantization#apply} to the bit. Immutable and thread-safe.
+ * Turns integer sums into stored results, equal to {@link Requantization#apply} to the bit: by
+ * float factors, or in exact integer arithmetic. Immutable and thread-safe.
  *
  * <p>With a sum x and a mantissa m of 31 bits, gemmlowp's first rounding is {@code floor((x * m +
  * 2^30) / 2^31)} for either sign. To multiply 32 by 32 bits in lanes of 64, x is made unsigned by
@@ -30,6 +31,9 @@ public final class Requantizer {
   private final boolean vectorized;
   private final int[] mantissas;
   private final int[] shifts;
+
+  /** By channel: factors that are floats; null where they are not. */
+  private final float[] factors;
 
   /** By channel: half of the divisor 2^shift. */
   private final int[] halves;
@@ -52,9 +56,15 @@ public final class Requantizer {
     shifts = new int[size];
     halves = new int[size];
     signs = new int[size];
+    boolean isEven = accumulation.output().getFirst().rounding() == Rounding.EVEN;
+    factors = isEven ? new float[size] : null;
     boolean possible = true;
     for (int c = 0; c < channels; c++) {
       Requantization factor = accumulation.output().get(c);
+      if (isEven) {
+        factors[c] = factor.factor();
+        continue;
+      }
       possible &=
           factor.rounding() == Rounding.DOUBLE
               && factor.shift() <= 0
@@ -172,6 +182,17 @@ public final class Requantizer {
       int to,
       int outDistance) {
     IntVector start = IntVector.fromArray(INTS, bias, channel);
+    if (factors != null) {
+      FloatVector factor = FloatVector.fromArray(Lanes.FLOATS, factors, channel);
+      for (int row = 0; row < rows; row++) {
+        IntVector sum =
+            (IntVector)
+                FloatVector.fromArray(Lanes.FLOATS, sums, at + row * distance)
+                    .convert(VectorOperators.F2I, 0);
+        store(sum.add(start), factor, out, to + row * outDistance);
+      }
+      return;
+    }
     IntVector mantissa = IntVector.fromArray(INTS, mantissas, channel);
     IntVector half = IntVector.fromArray(INTS, halves, channel);
     IntVector sign = IntVector.fromArray(INTS, signs, channel);
@@ -199,6 +220,14 @@ public final class Requantizer {
       int to,
       int outDistance) {
     IntVector start = IntVector.fromArray(INTS, bias, channel);
+    if (factors != null) {
+      FloatVector factor = FloatVector.fromArray(Lanes.FLOATS, factors, channel);
+      for (int row = 0; row < rows; row++) {
+        IntVector sum = IntVector.fromArray(INTS, sums, at + row * distance);
+        store(sum.add(start), factor, out, to + row * outDistance);
+      }
+      return;
+    }
     IntVector mantissa = IntVector.fromArray(INTS, mantissas, channel);
     IntVector half = IntVector.fromArray(INTS, halves, channel);
     IntVector sign = IntVector.fromArray(INTS, signs, channel);
@@ -211,6 +240,13 @@ public final class Requantizer {
       IntVector result = round(sum.add(start), mantissa, half, sign, shift);
       Lanes.toBytes(result.add(zeroPoint).max(low).min(high), out, to + row * outDistance);
     }
+  }
+
+  private void store(IntVector sum, FloatVector factor, byte[] out, int to) {
+    FloatVector product = ((FloatVector) sum.convert(VectorOperators.I2F, 0)).mul(factor);
+    IntVector result = Lanes.nearest(product).add(accumulation.outputZeroPoint());
+    IntRange range = accumulation.activation();
+    Lanes.toBytes(result.max(range.min()).min(range.max()), out, to);
   }
 
   /** Both roundings of a product. */

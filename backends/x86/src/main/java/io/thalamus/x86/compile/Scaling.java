@@ -53,6 +53,7 @@ final class Scaling {
         factors,
         channels,
         new Rescale(
+            factors.getFirst().rounding() == Rounding.EVEN,
             channels.stream().anyMatch(channel -> channel.first() > (isDoubled ? 1 : 0)),
             isDoubled,
             isAway,
@@ -122,7 +123,7 @@ final class Scaling {
 
   private static Channel channel(Requantization factor, boolean isAway) {
     int right = Math.max(-factor.shift(), 0);
-    if (factor.multiplier() == 0) {
+    if (factor.multiplier() == 0 || factor.rounding() == Rounding.EVEN) {
       return new Channel(isAway ? 1 : 0, 0, 0, 0);
     }
     if (factor.rounding() == Rounding.DOUBLE) {
@@ -160,7 +161,12 @@ final class Scaling {
         boolean isOdd = element % 2 == 1;
         switch (numbers) {
           case BIAS -> to.putInt(own, bias[c]);
-          case MANTISSA -> to.putInt(own, factor.multiplier());
+          case MANTISSA ->
+              to.putInt(
+                  own,
+                  rescale.isEven()
+                      ? Float.floatToRawIntBits(factor.factor())
+                      : factor.multiplier());
           case MANTISSA_ODD -> {
             if (isOdd) {
               to.putInt(even, factor.multiplier());

@@ -5,6 +5,7 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Accumulation;
 import io.thalamus.operations.Convolution.Parameters;
@@ -13,6 +14,7 @@ import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.compile.TapLines.Line;
 import io.thalamus.x86.compile.Weights.Source;
 import java.util.ArrayList;
@@ -52,18 +54,21 @@ public final class SpreadConvolution {
                     .filter(parameters -> lines(operation) * parameters.groups() < MOST_LINES)
                     .isPresent(),
             SpreadConvolution::grouped,
-            TENSOR_FLOAT32)
-        .add(
-            OperationCode.GROUPED_CONV_2D,
-            operation ->
-                possible(operation)
-                    .filter(
-                        parameters ->
-                            lines(operation) * parameters.groups() < MOST_LINES
-                                && isExact(operation, parameters))
-                    .isPresent(),
-            SpreadConvolution::storedGrouped,
-            ElementTypes.quantized8());
+            TENSOR_FLOAT32);
+    for (OperationType type :
+        List.of(OperationCode.GROUPED_CONV_2D, ThalamusExtension.GROUPED_CONV_2D)) {
+      table.add(
+          type,
+          operation ->
+              possible(operation)
+                  .filter(
+                      parameters ->
+                          lines(operation) * parameters.groups() < MOST_LINES
+                              && isExact(operation, parameters))
+                  .isPresent(),
+          SpreadConvolution::storedGrouped,
+          ElementTypes.quantized8());
+    }
   }
 
   /** Returns the parameters; empty where shapes or weights are not known, or channels not last. */

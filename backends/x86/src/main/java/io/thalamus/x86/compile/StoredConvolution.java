@@ -4,6 +4,7 @@ package io.thalamus.x86.compile;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Accumulation;
 import io.thalamus.operations.Convolution.Parameters;
@@ -15,6 +16,8 @@ import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.ValidationException;
 import io.thalamus.operations.Window;
+import io.thalamus.operations.extension.ThalamusExtension;
+import java.util.List;
 import java.util.Optional;
 
 /** 8-bit convolutions and fully connected layers whose weights and bias are constants. */
@@ -32,19 +35,26 @@ public final class StoredConvolution {
 
   /** Adds the operations to a table. */
   public static void register(OperationTable.Builder<Lowering> table) {
-    for (OperationCode code :
-        new OperationCode[] {OperationCode.CONV_2D, OperationCode.DEPTHWISE_CONV_2D}) {
+    for (OperationType type :
+        List.of(
+            OperationCode.CONV_2D,
+            OperationCode.DEPTHWISE_CONV_2D,
+            ThalamusExtension.CONV_2D,
+            ThalamusExtension.DEPTHWISE_CONV_2D)) {
       table.add(
-          code,
+          type,
           StoredConvolution::isConvolutionPossible,
           StoredConvolution::convolution,
           ElementTypes.quantized8());
     }
-    table.add(
-        OperationCode.FULLY_CONNECTED,
-        StoredConvolution::isProductPossible,
-        StoredConvolution::product,
-        ElementTypes.quantized8());
+    for (OperationType type :
+        List.of(OperationCode.FULLY_CONNECTED, ThalamusExtension.FULLY_CONNECTED)) {
+      table.add(
+          type,
+          StoredConvolution::isProductPossible,
+          StoredConvolution::product,
+          ElementTypes.quantized8());
+    }
     StoredMatrices.register(table);
     IntegerMatrices.register(table);
     StoredLstm.register(table);
@@ -70,13 +80,17 @@ public final class StoredConvolution {
         && isExact(
             operation,
             parameters.get().quantized().orElseThrow(),
-            taps * (operation.type() == OperationCode.CONV_2D ? filter.dimension(3) : 1));
+            taps * (isOfChannels(operation) ? 1 : filter.dimension(3)));
+  }
+
+  private static boolean isOfChannels(OperationView operation) {
+    return operation.type() == OperationCode.DEPTHWISE_CONV_2D
+        || operation.type().equals(ThalamusExtension.DEPTHWISE_CONV_2D);
   }
 
   /** A filter with one channel of input is read as if it were one of CONV_2D. */
   private static boolean isDepthwise(OperationView operation) {
-    return operation.type() == OperationCode.DEPTHWISE_CONV_2D
-        && operation.input(0).shape().dimension(3) > 1;
+    return isOfChannels(operation) && operation.input(0).shape().dimension(3) > 1;
   }
 
   private static boolean isProductPossible(OperationView operation) {
@@ -149,8 +163,7 @@ public final class StoredConvolution {
     Shape input = operation.inputShape(0);
     Shape result = operation.outputShape(0);
     boolean isDepthwise = isDepthwise(operation.view());
-    boolean isTransposed =
-        !isDepthwise && operation.view().type() == OperationCode.DEPTHWISE_CONV_2D;
+    boolean isTransposed = !isDepthwise && isOfChannels(operation.view());
     Shape filter = operation.inputShape(1);
     StoredWeights weights =
         StoredWeights.of(operation.view().input(1), accumulation.filterZeroPoint());

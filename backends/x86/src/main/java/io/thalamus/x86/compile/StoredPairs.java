@@ -5,16 +5,22 @@ import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.ElementTypes;
+import io.thalamus.operations.Elementwise.Even;
 import io.thalamus.operations.Elementwise.QuantizedProduct;
 import io.thalamus.operations.Elementwise.QuantizedSum;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.Requantization;
+import io.thalamus.operations.Requantization.Rounding;
 import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.kernel.BytePairs;
+import io.thalamus.x86.kernel.BytePairs.Reals;
 import io.thalamus.x86.kernel.BytePairs.Sum;
 import io.thalamus.x86.kernel.Factor;
 import io.thalamus.x86.kernel.Rescale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 
@@ -40,6 +46,17 @@ public final class StoredPairs {
           StoredPairs::sum,
           ElementTypes.quantized8());
     }
+    Map.of(
+            ThalamusExtension.ADD, Binary.VADDPS,
+            ThalamusExtension.SUB, Binary.VSUBPS,
+            ThalamusExtension.MUL, Binary.VMULPS)
+        .forEach(
+            (type, function) ->
+                table.add(
+                    type,
+                    BroadcastRuns::isPossible,
+                    (operation, operands, program) -> even(function, operation, operands, program),
+                    ElementTypes.quantized8()));
     table.add(
         OperationCode.MUL,
         operation ->
@@ -47,6 +64,24 @@ public final class StoredPairs {
                 operation, LARGEST_PRODUCT, QuantizedProduct.class, QuantizedProduct::output),
         StoredPairs::product,
         ElementTypes.quantized8());
+  }
+
+  private static void even(
+      Binary function,
+      ResolvedOperation operation,
+      Lowering.Operands operands,
+      ProgramBuilder program) {
+    OperationView view = operation.view();
+    Reals reals =
+        new Reals(function, view.input(0).scale(), view.input(1).scale(), view.output().scale());
+    lower(
+        operation,
+        operands,
+        program,
+        Optional.of(reals),
+        Optional.empty(),
+        Requantization.of(1, Rounding.EVEN),
+        operation.parameters(Even.class).activation());
   }
 
   private static <T> boolean isPossible(
@@ -68,13 +103,21 @@ public final class StoredPairs {
     // Both are at most a half, and begin with the same shift.
     Sum factors =
         new Sum(sum.leftShift() + first.first(), withoutShift(first), withoutShift(second));
-    lower(operation, operands, program, Optional.of(factors), sum.output(), sum.activation());
+    lower(
+        operation,
+        operands,
+        program,
+        Optional.empty(),
+        Optional.of(factors),
+        sum.output(),
+        sum.activation());
   }
 
   private static Factor withoutShift(Factor factor) {
     Rescale rescale = factor.rescale();
     return new Factor(
         new Rescale(
+            rescale.isEven(),
             false,
             false,
             rescale.isAway(),
@@ -93,13 +136,21 @@ public final class StoredPairs {
   private static void product(
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
     QuantizedProduct product = operation.parameters(QuantizedProduct.class);
-    lower(operation, operands, program, Optional.empty(), product.output(), product.activation());
+    lower(
+        operation,
+        operands,
+        program,
+        Optional.empty(),
+        Optional.empty(),
+        product.output(),
+        product.activation());
   }
 
   private static void lower(
       ResolvedOperation operation,
       Lowering.Operands operands,
       ProgramBuilder program,
+      Optional<Reals> reals,
       Optional<Sum> sum,
       Requantization output,
       IntRange range) {
@@ -113,6 +164,7 @@ public final class StoredPairs {
         block ->
             program.call(
                 new BytePairs(
+                        reals,
                         sum,
                         factor,
                         block.count(),

@@ -4,11 +4,14 @@ package io.thalamus.x86.compile;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.kernel.BytesToFloats;
 import io.thalamus.x86.kernel.FloatsToBytes;
+import java.util.List;
 
 /** Floats made stored bytes and the reverse: QUANTIZE, DEQUANTIZE. */
 public final class StoredReals {
@@ -19,11 +22,10 @@ public final class StoredReals {
 
   /** Adds the operations to a table. */
   public static void register(OperationTable.Builder<Lowering> table) {
-    Casting.addFloats(
-        table,
-        OperationCode.QUANTIZE,
-        operation -> Sizes.isPossible(operation.input(0)),
-        StoredReals::quantize);
+    for (OperationType type : List.of(OperationCode.QUANTIZE, ThalamusExtension.QUANTIZE)) {
+      Casting.addFloats(
+          table, type, operation -> Sizes.isPossible(operation.input(0)), StoredReals::quantize);
+    }
     table.add(
         OperationCode.DEQUANTIZE,
         operation -> Sizes.isPossible(operation.input(0)),
@@ -38,6 +40,7 @@ public final class StoredReals {
     for (long from = 0; from < count; from += LONGEST) {
       FloatsToBytes run =
           new FloatsToBytes(
+              operation.view().type().equals(ThalamusExtension.QUANTIZE),
               (int) Math.min(LONGEST, count - from),
               output.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
               output.zeroPoint(),

@@ -18,6 +18,7 @@ import java.util.Optional;
  * Sums or products of the stored bytes of two tensors, each read on or repeated, less their zero
  * points, and rescaled; a block is a run.
  *
+ * @param reals what is computed of floats; empty for integers
  * @param sum what the bytes of each tensor are rescaled by before they are added; empty for
  *     products
  * @param result what sums or products are rescaled by
@@ -31,6 +32,7 @@ import java.util.Optional;
  * @param secondZeroPoint of the second
  */
 public record BytePairs(
+    Optional<Reals> reals,
     Optional<Sum> sum,
     Factor result,
     int count,
@@ -47,6 +49,16 @@ public record BytePairs(
    * @param leftShift before that, at least 16
    */
   public record Sum(int leftShift, Factor first, Factor second) {}
+
+  /**
+   * What is done with the real numbers that bytes stand for.
+   *
+   * @param function of both
+   * @param first the scale of the first tensor
+   * @param second the scale of the second
+   * @param scale by which results are divided
+   */
+  public record Reals(Binary function, float first, float second, float scale) {}
 
   private static final int ZERO = 0;
   private static final int EVEN = 1;
@@ -165,8 +177,14 @@ public record BytePairs(
       Vector value = new Vector(length, SUM + half);
       Vector first = new Vector(length, FIRST + half);
       Vector second = new Vector(length, SECOND + half);
-      a.emit(sum.isPresent() ? Binary.VPADDD : Binary.VPMADDWD, value, first, second);
-      rescale(emitter, result, value);
+      if (reals.isPresent()) {
+        a.emit(reals.get().function(), value, first, second);
+        a.emit(Binary.VDIVPS, value, value, emitter.all(reals.get().scale()));
+        Rescale.nearest(emitter, value);
+      } else {
+        a.emit(sum.isPresent() ? Binary.VPADDD : Binary.VPMADDWD, value, first, second);
+        rescale(emitter, result, value);
+      }
     }
     result
         .rescale()
@@ -184,7 +202,10 @@ public record BytePairs(
     }
   }
 
-  /** Makes words of a tensor two vectors: rescaled for sums, words beside zeros for products. */
+  /**
+   * Makes words of a tensor two vectors: floats, rescaled for sums, words beside zeros for
+   * products.
+   */
   private void halves(Emitter emitter, Length length, boolean isFirst) {
     Assembler a = emitter.assembler();
     Vector zero = new Vector(length, ZERO);
@@ -192,6 +213,17 @@ public record BytePairs(
     Vector upper = new Vector(length, lower.number() + 1);
     int zeroPoint = isFirst ? firstZeroPoint : secondZeroPoint;
     a.emit(Binary.VPSUBW, lower, lower, Rescale.words(emitter, length, zeroPoint));
+    if (reals.isPresent()) {
+      a.emit(Binary.VPUNPCKHWD, upper, zero, lower);
+      a.emit(Binary.VPUNPCKLWD, lower, zero, lower);
+      for (Vector half : new Vector[] {lower, upper}) {
+        a.emit(VectorShift.VPSRAD, half, half, Short.SIZE);
+        a.emit(Unary.VCVTDQ2PS, half, half);
+        float scale = isFirst ? reals.get().first() : reals.get().second();
+        a.emit(Binary.VMULPS, half, half, emitter.all(scale));
+      }
+      return;
+    }
     if (sum.isEmpty()) {
       a.emit(Binary.VPUNPCKHWD, upper, lower, zero);
       a.emit(Binary.VPUNPCKLWD, lower, lower, zero);

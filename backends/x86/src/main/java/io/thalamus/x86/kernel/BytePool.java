@@ -184,7 +184,7 @@ public record BytePool(
       a.emit(Binary.VDIVPS, sum, sum, ints(a, Float.floatToRawIntBits(cells)));
       a.emit(Unary.VCVTTPS2DQ, sum, sum);
     }
-    new Rescale(false, false, false, false, false, isMean ? zeroPoint : least, low, high)
+    new Rescale(false, false, false, false, false, false, isMean ? zeroPoint : least, low, high)
         .store(emitter, SUM, UPPER, Gpr.R11, 0, bytes);
   }
 

@@ -10,20 +10,23 @@ import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Length;
 import io.thalamus.x86.asm.Move;
+import io.thalamus.x86.asm.Predicate;
 import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
 import io.thalamus.x86.asm.VectorShift;
 
 /**
- * A run of floats made stored bytes: divided by the scale, rounded to nearest with ties away from
- * zero, moved by the zero point. NaN counts as 0.
+ * A run of floats made stored bytes: divided by the scale, rounded to nearest, moved by the zero
+ * point. NaN counts as 0.
  *
+ * @param isEven whether ties go to the even one of two neighbours, else away from zero
  * @param count floats of the run
  * @param isSigned whether bytes are
  * @param zeroPoint of the bytes
  * @param scale of the bytes
  */
-public record FloatsToBytes(int count, boolean isSigned, int zeroPoint, float scale) {
+public record FloatsToBytes(
+    boolean isEven, int count, boolean isSigned, int zeroPoint, float scale) {
   private static final int LANES = 8;
 
   /** Beyond, results are the largest or the least byte. */
@@ -70,6 +73,24 @@ public record FloatsToBytes(int count, boolean isSigned, int zeroPoint, float sc
   private void convert(Assembler a, int bytes) {
     a.load(Move.VMOVUPS, OTHER, BytesToFloats.ints(a, Float.floatToRawIntBits(scale)));
     a.emit(Binary.VDIVPS, VALUE, VALUE, OTHER);
+    if (isEven) {
+      a.vcmpps(OTHER, VALUE, VALUE, Predicate.EQUAL);
+      a.emit(Binary.VANDPS, VALUE, VALUE, OTHER);
+      a.emit(Binary.VMINPS, VALUE, VALUE, BytesToFloats.ints(a, Float.floatToRawIntBits(LARGEST)));
+      a.emit(Binary.VMAXPS, VALUE, VALUE, BytesToFloats.ints(a, Float.floatToRawIntBits(-LARGEST)));
+      a.emit(Unary.VCVTPS2DQ, WHOLE, VALUE);
+    } else {
+      awayFromZero(a);
+    }
+    a.emit(Binary.VPADDD, WHOLE, WHOLE, BytesToFloats.ints(a, zeroPoint));
+    a.vextracti128(OTHER.as(Length.XMM), WHOLE, 1);
+    Vector words = WHOLE.as(Length.XMM);
+    a.emit(Binary.VPACKSSDW, words, words, OTHER.as(Length.XMM));
+    a.emit(isSigned ? Binary.VPACKSSWB : Binary.VPACKUSWB, words, words, words);
+    Bytes.store(a, words, Gpr.RCX, 0, bytes);
+  }
+
+  private static void awayFromZero(Assembler a) {
     a.emit(VectorShift.VPSRAD, SIGN, VALUE, Integer.SIZE - 1);
     a.emit(Binary.VANDPS, VALUE, VALUE, BytesToFloats.ints(a, Integer.MAX_VALUE));
     a.emit(Binary.VPCMPGTD, OTHER, VALUE, BytesToFloats.ints(a, INFINITY));
@@ -84,11 +105,5 @@ public record FloatsToBytes(int count, boolean isSigned, int zeroPoint, float sc
     a.emit(Binary.VPSUBD, WHOLE, WHOLE, VALUE);
     a.emit(Binary.VPXOR, WHOLE, WHOLE, SIGN);
     a.emit(Binary.VPSUBD, WHOLE, WHOLE, SIGN);
-    a.emit(Binary.VPADDD, WHOLE, WHOLE, BytesToFloats.ints(a, zeroPoint));
-    a.vextracti128(OTHER.as(Length.XMM), WHOLE, 1);
-    Vector words = WHOLE.as(Length.XMM);
-    a.emit(Binary.VPACKSSDW, words, words, OTHER.as(Length.XMM));
-    a.emit(isSigned ? Binary.VPACKSSWB : Binary.VPACKUSWB, words, words, words);
-    Bytes.store(a, words, Gpr.RCX, 0, bytes);
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.kernel;
 
+import io.thalamus.operations.Requantization;
 import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
@@ -15,14 +16,16 @@ import io.thalamus.x86.asm.VectorShift;
 import java.util.Arrays;
 
 /**
- * The way from sums of 32 bits to stored bytes, by factors of each channel: {@code ((x << first) *
- * mantissa + rounding) >> 32}, then, where ties go away from zero, a second rounding, then a shift
- * to the right. Products have 64 bits, so that even and odd elements are multiplied apart. The
- * packing code chooses the numbers that make this the reference's result.
+ * The way from sums of 32 bits to stored bytes, by factors of each channel: floats, or {@code ((x
+ * << first) * mantissa + rounding) >> 32}, then, where ties go away from zero, a second rounding,
+ * then a shift to the right. Products have 64 bits, so that even and odd elements are multiplied
+ * apart. The packing code chooses the numbers that make this the reference's result.
  *
  * <p>Two vectors of sums become one vector of words, which interleaves their quarters: a pair's
  * elements stand for channels as {@link #position} says. A single vector keeps its order.
  *
+ * @param isEven whether factors are floats, whose products are rounded to the nearest whole number,
+ *     of two that are as near to the even one; nothing is shifted then
  * @param isShiftedFirst whether there are shifts to the left
  * @param isDoubled whether products are doubled, where no sum of 32 bits is too large for that
  * @param isAway whether there is a second rounding
@@ -33,6 +36,7 @@ import java.util.Arrays;
  * @param high the largest result
  */
 public record Rescale(
+    boolean isEven,
     boolean isShiftedFirst,
     boolean isDoubled,
     boolean isAway,
@@ -45,6 +49,7 @@ public record Rescale(
   public enum Numbers {
     /** The value that sums begin with. */
     BIAS,
+    /** Or the factor, where it is a float. */
     MANTISSA,
     /** Mantissas of odd elements in the places of the even ones before them. */
     MANTISSA_ODD,
@@ -71,11 +76,12 @@ public record Rescale(
   /** Returns whether the numbers are part of a panel. */
   public boolean has(Numbers numbers) {
     return switch (numbers) {
+      case BIAS, MANTISSA -> true;
       case FIRST_SHIFT -> isShiftedFirst;
       case HALF -> isAway;
       case SIGN -> isAway && hasWhole;
       case LAST_SHIFT -> isShiftedLast;
-      default -> true;
+      case MANTISSA_ODD, ROUNDING_EVEN, ROUNDING_ODD -> !isEven;
     };
   }
 
@@ -138,6 +144,12 @@ public record Rescale(
   /** Rescales a vector of sums; changes two others. */
   void round(Emitter emitter, Place place, int vector, Vector x, Vector even, Vector odd) {
     Assembler a = emitter.assembler();
+    if (isEven) {
+      a.emit(Unary.VCVTDQ2PS, x, x);
+      a.emit(Binary.VMULPS, x, x, place.of(Numbers.MANTISSA, vector));
+      nearest(emitter, x);
+      return;
+    }
     if (isShiftedFirst) {
       a.emit(Binary.VPSLLVD, x, x, place.of(Numbers.FIRST_SHIFT, vector));
     }
@@ -169,6 +181,12 @@ public record Rescale(
     } else {
       a.emit(Move.VMOVUPS, x, odd);
     }
+  }
+
+  /** Makes floats the nearest integers, the largest of which are beyond all stored values. */
+  static void nearest(Emitter emitter, Vector x) {
+    emitter.assembler().emit(Binary.VMINPS, x, x, emitter.all(Requantization.LARGEST));
+    emitter.assembler().emit(Unary.VCVTPS2DQ, x, x);
   }
 
   /**

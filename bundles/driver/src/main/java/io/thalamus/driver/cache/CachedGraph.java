@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.driver.cache;
 
+import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.Constant;
 import io.thalamus.model.Lifetime.ConstantCopy;
@@ -8,6 +9,7 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Operation;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
@@ -16,6 +18,7 @@ import java.io.DataOutput;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -41,17 +44,19 @@ public final class CachedGraph {
   private static final byte CONSTANT = 4;
   private static final byte EMPTY_CONSTANT = 5;
 
+  /** In the place of an operation's number: its extension, number and name follow. */
+  private static final int EXTENSION = -1;
+
   private CachedGraph() {}
 
   /** Returns true if the numbers can say what the graph is. */
   public static boolean isPossible(Subgraph graph) {
     return graph.operands().stream()
-            .allMatch(
-                operand ->
-                    operand.type() instanceof OperandCode
-                        && (operand.lifetime() instanceof Constant
-                            || LIFETIMES.contains(operand.lifetime())))
-        && graph.operations().stream().allMatch(one -> one.type() instanceof OperationCode);
+        .allMatch(
+            operand ->
+                operand.type() instanceof OperandCode
+                    && (operand.lifetime() instanceof Constant
+                        || LIFETIMES.contains(operand.lifetime())));
   }
 
   /**
@@ -84,12 +89,30 @@ public final class CachedGraph {
     }
     structure.writeInt(graph.operations().size());
     for (Operation operation : graph.operations()) {
-      structure.writeInt(((OperationCode) operation.type()).code());
+      write(operation.type(), structure);
       writeList(operation.inputs(), structure);
       writeList(operation.outputs(), structure);
     }
     writeList(graph.inputIndexes(), structure);
     writeList(graph.outputIndexes(), structure);
+  }
+
+  private static void write(OperationType type, DataOutput structure) throws IOException {
+    switch (type) {
+      case OperationCode code -> structure.writeInt(code.code());
+      case ExtensionOperationType other -> {
+        structure.writeInt(EXTENSION);
+        writeText(other.extension(), structure);
+        structure.writeInt(other.code());
+        writeText(other.name(), structure);
+      }
+    }
+  }
+
+  private static void writeText(String text, DataOutput structure) throws IOException {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    structure.writeInt(bytes.length);
+    structure.write(bytes);
   }
 
   private static void write(Quantization quantization, DataOutput structure) throws IOException {
@@ -138,12 +161,25 @@ public final class CachedGraph {
     }
     List<Operation> operations = new ArrayList<>();
     for (int left = structure.getInt(); left > 0; left--) {
-      OperationCode type = OperationCode.ofCode(structure.getInt()).orElseThrow();
+      OperationType type = readType(structure);
       List<Integer> inputs = readList(structure);
       operations.add(new Operation(type, inputs, readList(structure)));
     }
     List<Integer> inputs = readList(structure);
     return new Subgraph(operands, operations, inputs, readList(structure));
+  }
+
+  private static OperationType readType(ByteBuffer structure) {
+    int code = structure.getInt();
+    return code == EXTENSION
+        ? new ExtensionOperationType(readText(structure), structure.getInt(), readText(structure))
+        : OperationCode.ofCode(code).orElseThrow();
+  }
+
+  private static String readText(ByteBuffer structure) {
+    byte[] bytes = new byte[structure.getInt()];
+    structure.get(bytes);
+    return new String(bytes, StandardCharsets.UTF_8);
   }
 
   private static Lifetime readLifetime(ByteBuffer structure, ByteBuffer values) {

@@ -16,22 +16,30 @@ import io.thalamus.operations.Signature;
 import io.thalamus.operations.Trait;
 import io.thalamus.operations.TypeLevels;
 import java.util.List;
+import java.util.stream.Stream;
 
-/** Functions of two tensors with broadcasting. No parameters. */
+/** Functions of two tensors with broadcasting. */
 final class Elementwise {
   private static final TypeLevels NUMBERS = TypeLevels.floats(V1_2).andSince(V1_2, TENSOR_INT32);
 
   private Elementwise() {}
 
   static List<OperationDefinition> definitions() {
-    return List.of(
-        pair(
-            ThalamusExtension.SQUARED_DIFFERENCE,
-            NUMBERS.andSince(V1_2, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED)),
-        pair(ThalamusExtension.FLOOR_DIV, NUMBERS, Trait.DISCONTINUOUS),
-        pair(ThalamusExtension.ATAN2, TypeLevels.floats(V1_2), Trait.DISCONTINUOUS),
-        pair(ThalamusExtension.BITWISE_XOR, TypeLevels.since(V1_2, TENSOR_INT32)),
-        pair(ThalamusExtension.RIGHT_SHIFT, TypeLevels.since(V1_2, TENSOR_INT32)));
+    List<OperationDefinition> pairs =
+        List.of(
+            pair(
+                ThalamusExtension.SQUARED_DIFFERENCE,
+                NUMBERS.andSince(V1_2, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED)),
+            pair(ThalamusExtension.FLOOR_DIV, NUMBERS, Trait.DISCONTINUOUS),
+            pair(ThalamusExtension.ATAN2, TypeLevels.floats(V1_2), Trait.DISCONTINUOUS),
+            pair(ThalamusExtension.BITWISE_XOR, TypeLevels.since(V1_2, TENSOR_INT32)),
+            pair(ThalamusExtension.RIGHT_SHIFT, TypeLevels.since(V1_2, TENSOR_INT32)));
+    return Stream.concat(
+            pairs.stream(),
+            io.thalamus.operations.Elementwise.even(
+                ThalamusExtension.ADD, ThalamusExtension.SUB, ThalamusExtension.MUL)
+                .stream())
+        .toList();
   }
 
   private static OperationDefinition pair(

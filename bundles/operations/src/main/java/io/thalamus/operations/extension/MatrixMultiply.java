@@ -33,12 +33,14 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** Products of matrices: BATCH_MATMUL. */
+/** Products of matrices: BATCH_MATMUL, FULLY_CONNECTED. */
 public final class MatrixMultiply {
   private MatrixMultiply() {}
 
   static List<OperationDefinition> definitions() {
-    return List.of(new BatchMatMul());
+    return List.of(
+        new BatchMatMul(),
+        io.thalamus.operations.MatrixMultiply.even(ThalamusExtension.FULLY_CONNECTED));
   }
 
   /**

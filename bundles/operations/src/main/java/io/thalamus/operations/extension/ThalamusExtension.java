@@ -4,6 +4,7 @@ package io.thalamus.operations.extension;
 import io.thalamus.model.ExtensionOperandType;
 import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.WideTypes;
+import io.thalamus.operations.Convolution;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationExtension;
 import java.util.List;
@@ -133,6 +134,39 @@ public final class ThalamusExtension implements OperationExtension {
    */
   public static final ExtensionOperationType BITCAST = type(18, "BITCAST");
 
+  /**
+   * NNAPI's operation of this name on 8-bit integers, as ONNX Runtime rounds: sums times a float
+   * factor, to the nearest whole number, of two that are as near the even one.
+   */
+  public static final ExtensionOperationType CONV_2D = type(19, "CONV_2D");
+
+  /** As {@link #CONV_2D}. */
+  public static final ExtensionOperationType DEPTHWISE_CONV_2D = type(20, "DEPTHWISE_CONV_2D");
+
+  /** As {@link #CONV_2D}. */
+  public static final ExtensionOperationType GROUPED_CONV_2D = type(21, "GROUPED_CONV_2D");
+
+  /** As {@link #CONV_2D}. */
+  public static final ExtensionOperationType FULLY_CONNECTED = type(22, "FULLY_CONNECTED");
+
+  /**
+   * NNAPI's operation of this name, as ONNX rounds: to the nearest whole number, of two that are as
+   * near the even one.
+   */
+  public static final ExtensionOperationType QUANTIZE = type(23, "QUANTIZE");
+
+  /**
+   * NNAPI's operation of this name on 8-bit integers: computed as floats, and rounded as {@link
+   * #QUANTIZE} does.
+   */
+  public static final ExtensionOperationType ADD = type(24, "ADD");
+
+  /** As {@link #ADD}. */
+  public static final ExtensionOperationType SUB = type(25, "SUB");
+
+  /** As {@link #ADD}. */
+  public static final ExtensionOperationType MUL = type(26, "MUL");
+
   private static ExtensionOperationType type(int code, String name) {
     return new ExtensionOperationType(NAME, code, name);
   }
@@ -150,6 +184,7 @@ public final class ThalamusExtension implements OperationExtension {
   @Override
   public List<OperationDefinition> definitions() {
     return Stream.of(
+            Convolution.even(CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D),
             Elementwise.definitions(),
             MatrixMultiply.definitions(),
             Normalization.definitions(),

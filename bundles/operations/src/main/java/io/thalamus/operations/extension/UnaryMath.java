@@ -17,7 +17,7 @@ import io.thalamus.operations.TypeLevels;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Functions of single numbers: BITCAST, CAST, ERF. They have no parameters. */
+/** Functions of single numbers: BITCAST, CAST, ERF, QUANTIZE. They have no parameters. */
 final class UnaryMath {
   private UnaryMath() {}
 
@@ -67,6 +67,17 @@ final class UnaryMath {
             ThalamusExtension.ERF,
             Signature.since(V1_2)
                 .inputs(data("input", TypeLevels.floats(V1_2)))
-                .outputs(argument("output", T).shapedAs("input"))));
+                .outputs(argument("output", T).shapedAs("input"))),
+        ElementwiseDefinition.of(
+            ThalamusExtension.QUANTIZE,
+            Signature.since(V1_2)
+                .inputs(data("input", TypeLevels.floats(V1_2)))
+                .outputs(
+                    argument(
+                            "output",
+                            OperandCode.TENSOR_QUANT8_ASYMM,
+                            OperandCode.TENSOR_QUANT8_ASYMM_SIGNED)
+                        .shapedAs("input")),
+            Trait.DISCONTINUOUS));
   }
 }

@@ -9,6 +9,7 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
@@ -19,12 +20,15 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.SubgraphBuilder;
+import io.thalamus.operations.OperationDefinition;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
 
 /**
  * Builds a small model, for tests that run it on devices. Not thread-safe. Constants stand in pools
@@ -40,6 +44,18 @@ public final class TestGraph implements AutoCloseable {
   @Override
   public void close() {
     pools.forEach(SharedMemory::close);
+  }
+
+  /** Returns an operation of 8-bit integers, or that of its name which rounds as ONNX does. */
+  public static OperationType anyRounding(Random random, OperationCode type) {
+    return random.nextBoolean()
+        ? type
+        : new ThalamusExtension()
+            .definitions().stream()
+                .map(OperationDefinition::type)
+                .filter(each -> ((ExtensionOperationType) each).name().equals(type.name()))
+                .findFirst()
+                .orElseThrow();
   }
 
   /** An input of the model; the result is its operand index, here and below. */

@@ -43,10 +43,10 @@ final class ElementKinds {
     kinds.add("LOGISTIC", NUMBERS, g -> g.addUnit(List.of(g.pick()), 256, 0));
     kinds.add("HARD_SWISH", NUMBERS, g -> g.addFitting(List.of(g.pick())));
     kinds.add("ELU", FLOATS, g -> g.add(g.pick(), g.graph().scalarFor(g.type(), 1)));
-    for (String op : List.of("ADD", "SUB")) {
+    for (var op : List.of(ThalamusExtension.ADD, ThalamusExtension.SUB)) {
       kinds.add(op, union(NUMBERS, INTS), g -> g.addFitting(withActivation(g, pair(g))));
     }
-    kinds.add("MUL", union(NUMBERS, INTS), ElementKinds::product);
+    kinds.add(ThalamusExtension.MUL, union(NUMBERS, INTS), ElementKinds::product);
     kinds.add("DIV", union(FLOATS, INTS), ElementKinds::quotient);
     for (String op : List.of("MAXIMUM", "MINIMUM")) {
       kinds.add(op, union(NUMBERS, INTS), g -> g.addFitting(pair(g)));
@@ -66,7 +66,7 @@ final class ElementKinds {
       kinds.add(Evaluator.name(op), INTS, g -> g.add(pair(g), new Out(g.type())));
     }
     kinds.add("SELECT", union(NUMBERS, INTS), ElementKinds::select);
-    kinds.add("QUANTIZE", FLOATS, ElementKinds::quantize);
+    kinds.add(ThalamusExtension.QUANTIZE, FLOATS, ElementKinds::quantize);
     kinds.add("DEQUANTIZE", QUANTIZED, ElementKinds::dequantize);
     kinds.add(
         "CAST",

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.graph;
 
+import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.OperandCode;
+import io.thalamus.tck.reference.Evaluator;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -33,6 +35,12 @@ final class Kinds {
 
   void add(String operation, Set<OperandCode> types, Kind.Grower grower) {
     types.forEach(type -> kinds.add(new Kind(operation, type, grower)));
+  }
+
+  /** Adds an operation of NNAPI, and that of its name on 8-bit integers which rounds otherwise. */
+  void add(ExtensionOperationType other, Set<OperandCode> types, Kind.Grower grower) {
+    add(other.name(), types, grower);
+    add(Evaluator.name(other), other.name().equals("QUANTIZE") ? types : QUANTIZED, grower);
   }
 
   static Set<OperandCode> union(Set<OperandCode> a, Set<OperandCode> b) {

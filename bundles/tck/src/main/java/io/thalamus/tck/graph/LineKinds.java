@@ -8,6 +8,7 @@ import static io.thalamus.tck.graph.Kinds.NUMBERS;
 import static io.thalamus.tck.graph.Kinds.union;
 
 import io.thalamus.model.OperandCode;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.graph.GraphDraft.Out;
 import java.util.ArrayList;
 import java.util.List;
@@ -41,7 +42,7 @@ final class LineKinds {
         });
     kinds.add("L2_NORMALIZATION", NUMBERS, LineKinds::l2Normalization);
     kinds.add("LOCAL_RESPONSE_NORMALIZATION", FLOATS, LineKinds::localResponse);
-    kinds.add("FULLY_CONNECTED", NUMBERS, LineKinds::fullyConnected);
+    kinds.add(ThalamusExtension.FULLY_CONNECTED, NUMBERS, LineKinds::fullyConnected);
   }
 
   /** An axis of a tensor, as an argument. */

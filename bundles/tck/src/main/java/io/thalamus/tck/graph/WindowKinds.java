@@ -4,6 +4,7 @@ package io.thalamus.tck.graph;
 import static io.thalamus.tck.graph.Kinds.FLOATS;
 import static io.thalamus.tck.graph.Kinds.NUMBERS;
 
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.reference.Tensor;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,9 +15,9 @@ final class WindowKinds {
   private WindowKinds() {}
 
   static void register(Kinds kinds) {
-    kinds.add("CONV_2D", NUMBERS, WindowKinds::convolution);
-    kinds.add("DEPTHWISE_CONV_2D", NUMBERS, WindowKinds::depthwise);
-    kinds.add("GROUPED_CONV_2D", NUMBERS, WindowKinds::grouped);
+    kinds.add(ThalamusExtension.CONV_2D, NUMBERS, WindowKinds::convolution);
+    kinds.add(ThalamusExtension.DEPTHWISE_CONV_2D, NUMBERS, WindowKinds::depthwise);
+    kinds.add(ThalamusExtension.GROUPED_CONV_2D, NUMBERS, WindowKinds::grouped);
     kinds.add("TRANSPOSE_CONV_2D", NUMBERS, WindowKinds::transposed);
     kinds.add("AVERAGE_POOL_2D", NUMBERS, WindowKinds::pool);
     kinds.add("MAX_POOL_2D", NUMBERS, WindowKinds::pool);

@@ -65,7 +65,7 @@ final class OperandTypeFaults {
   private static boolean mayBeLegal(RawSubgraph graph, int operand, OperandCode type) {
     for (RawOperation operation : graph.operations()) {
       boolean legal =
-          switch (operation.type()) {
+          switch (Evaluator.standard(operation.type())) {
             case "LSH_PROJECTION" -> is(operation, 1, operand);
             case "CAST", "ARGMAX", "ARGMIN" -> CASTABLE.contains(type);
             case "QUANTIZE" ->

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.mutation;
 
+import io.thalamus.tck.reference.Evaluator;
 import io.thalamus.vectors.RawOperation;
 
 /**
@@ -13,7 +14,7 @@ final class Signatures {
   /** Returns whether the operation is legal without this input, too. */
   static boolean isRemovable(RawOperation operation, int input) {
     int inputs = operation.inputs().size();
-    return switch (operation.type()) {
+    return switch (Evaluator.standard(operation.type())) {
       // Any number of tensors, then the axis.
       case "CONCATENATION" -> inputs > 2 && input != inputs - 1;
       // The last dilation behind a layout, or the layout itself.

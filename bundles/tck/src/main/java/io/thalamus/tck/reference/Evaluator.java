@@ -3,6 +3,7 @@ package io.thalamus.tck.reference;
 
 import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.OperandCode;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.vectors.Example;
 import io.thalamus.vectors.RawOperand;
 import io.thalamus.vectors.RawOperation;
@@ -15,12 +16,27 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Evaluates graphs: for each operand its exact value and the bounds within which a conforming
  * device ends, rounding of every operation on the way included. Immutable and thread-safe.
  */
 public final class Evaluator {
+  /** Operations that round as ONNX does, by their names, and those of NNAPI. */
+  private static final Map<String, String> EVEN =
+      Stream.of(
+              ThalamusExtension.CONV_2D,
+              ThalamusExtension.DEPTHWISE_CONV_2D,
+              ThalamusExtension.GROUPED_CONV_2D,
+              ThalamusExtension.FULLY_CONNECTED,
+              ThalamusExtension.QUANTIZE,
+              ThalamusExtension.ADD,
+              ThalamusExtension.SUB,
+              ThalamusExtension.MUL)
+          .collect(Collectors.toMap(Evaluator::name, ExtensionOperationType::name));
+
   private final Map<String, Formula> formulas;
 
   public Evaluator() {
@@ -34,6 +50,7 @@ public final class Evaluator {
     Pools.register(all);
     Reductions.register(all);
     Searches.register(all);
+    EVEN.forEach((other, standard) -> all.put(other, all.get(standard)));
     this.formulas = Map.copyOf(all);
   }
 
@@ -45,6 +62,11 @@ public final class Evaluator {
   /** The name of an extension's operation in examples. */
   public static String name(ExtensionOperationType type) {
     return type.text() + "#" + type.code();
+  }
+
+  /** The name of NNAPI's operation that one differs from in its rounding alone; else its own. */
+  public static String standard(String operation) {
+    return EVEN.getOrDefault(operation, operation);
   }
 
   /** Returns whether all operations of an example can be evaluated. */
