@@ -177,11 +177,11 @@ class Emitter {
     return to;
   }
 
-  /** Adds the operation that stores real numbers as 8-bit integers. */
+  /** Adds the operation that stores real numbers as 8-bit integers, rounded as ONNX does. */
   Value quantize(Value value, DataType type, Quantization quantization)
       throws ModelFormatException {
     int output = builder.temporary("", code(type), Shape.NONE, quantization);
-    add(OperationCode.QUANTIZE, List.of(operand(value)), List.of(output));
+    add(ThalamusExtension.QUANTIZE, List.of(operand(value)), List.of(output));
     return Value.ofStored(type, value.shape(), output);
   }
 
@@ -190,12 +190,6 @@ class Emitter {
     int output = builder.temporary("", code(type), Shape.NONE, Quantization.NONE);
     add(OperationCode.DEQUANTIZE, List.of(stored), List.of(output));
     return Value.of(type, value.shape(), output);
-  }
-
-  /** Returns whether a value is given by the caller of the model. */
-  boolean isGiven(Value value) {
-    return value.hasOperand()
-        && builder.get(value.operand()).lifetime().equals(Lifetime.SUBGRAPH_INPUT);
   }
 
   /** Returns the grids in which constants were stored, by identity. */

@@ -8,10 +8,7 @@ import io.thalamus.onnx.fold.Dims;
 import java.util.Arrays;
 import java.util.List;
 
-/**
- * Quantization with ONNX's own rounding, to the even one of two neighbours; NNAPI's operations on
- * quantized types round in other ways.
- */
+/** Quantization with ONNX's own rounding, to the even one of two neighbours. */
 final class Quantization {
   private static final int MAX_RANK = 4;
 
@@ -67,7 +64,7 @@ final class Quantization {
     boolean isDirect =
         type.is8Bit() && !type.is4Bit() && value.type().isFloat() && !value.isConstant();
     if (isDirect && Quantized.isOfAll(scale, zero)) {
-      return direct(ops, value, scale, zero, type);
+      return ops.quantize(value, type, Quantized.of(scale, zero).quantization());
     }
     double least = type.least();
     double most = type.most();
@@ -80,22 +77,6 @@ final class Quantization {
     }
     Value shifted = zero == null ? whole : ops.add(whole, ops.cast(zero, whole.type()));
     return ops.whole(ops.min(ops.max(shifted, least), most), type);
-  }
-
-  /**
-   * By NNAPI's operation, which rounds halves away from zero. Values of a caller may well be
-   * halves: they are rounded to even before.
-   */
-  private static Value direct(Ops ops, Value value, Value scale, Value zero, DataType type)
-      throws ModelFormatException {
-    Quantized target = Quantized.of(scale, zero);
-    Value real = value;
-    if (ops.isGiven(value)) {
-      double range = type.elements().most() - type.elements().least();
-      Value steps = ops.min(ops.max(ops.div(value, scale), -range), range);
-      real = ops.mul(ops.roundSmall(steps), scale);
-    }
-    return ops.quantize(real, type, target.quantization());
   }
 
   /** Returns whether a type has 8 or 16 bits. */

@@ -162,7 +162,9 @@ final class Sampling {
       Value one = ops.number(DataType.FLOAT, 1);
       Value real = Quantization.dequantized(ops, value, one, null, 0);
       Value result = sampled(node, real, sizes, scales, transformation, nearest, roi);
-      return Quantization.quantized(ops, result, one, null, value.type());
+      // ONNX Runtime cuts fractions off here, and has no cubic form.
+      Value whole = mode.equals("linear") ? ops.truncate(result) : result;
+      return Quantization.quantized(ops, whole, one, null, value.type());
     }
     node.require(value.type().isFloat() || mode.equals("nearest"), "it samples " + value.text());
     Value direct = direct(node, value, sizes, scales, mode, transformation, nearest);

@@ -37,7 +37,6 @@ final class QuantizedFusion {
   private static final int INPUT = 0;
   private static final int WEIGHTS = 1;
   private static final int BIAS = 2;
-  private static final int ALL = -1;
 
   private final Subgraph graph;
   private final OperationCatalog catalog;
@@ -86,13 +85,13 @@ final class QuantizedFusion {
       if (isConversion(operation) && isKnown(operation)) {
         continue;
       }
-      if (operation.type() == OperationCode.QUANTIZE && isComputed(operation)) {
+      if (operation.type() == ThalamusExtension.QUANTIZE && isComputed(operation)) {
         continue;
       }
       if (!isMoved(operation)) {
         operations.add(operation);
         producers.put(output, operation);
-        if (isConversion(operation) && operation.type() != OperationCode.QUANTIZE) {
+        if (isConversion(operation) && operation.type() != ThalamusExtension.QUANTIZE) {
           sources.put(output, operation.inputs().getFirst());
         }
       }
@@ -113,7 +112,7 @@ final class QuantizedFusion {
     Operand input = operand(operation.inputs().getFirst());
     Operand output = operand(operation.outputs().getFirst());
     return operation.type() == OperationCode.DEQUANTIZE
-        || operation.type() == OperationCode.QUANTIZE
+        || operation.type() == ThalamusExtension.QUANTIZE
         || operation.type() == OperationCode.CAST && is8Bit(input) && input.type() == output.type();
   }
 
@@ -129,7 +128,7 @@ final class QuantizedFusion {
     boolean isBack =
         source != null
             && isSame(operand(source), operand(output))
-            && (operation.type() == OperationCode.QUANTIZE) == isReal;
+            && (operation.type() == ThalamusExtension.QUANTIZE) == isReal;
     if (isBack && !graph.outputIndexes().contains(output)) {
       same.put(output, source);
       return true;
@@ -215,7 +214,21 @@ final class QuantizedFusion {
 
   // ---- what computes ----
 
-  /** Returns the number of first inputs that are data; {@link #ALL} stands for all but the last. */
+  /** Operations whose results are rounded as ONNX does, in place of NNAPI's. */
+  private static final Map<OperationType, OperationType> EVEN =
+      Map.of(
+          OperationCode.CONV_2D, ThalamusExtension.CONV_2D,
+          OperationCode.DEPTHWISE_CONV_2D, ThalamusExtension.DEPTHWISE_CONV_2D,
+          OperationCode.GROUPED_CONV_2D, ThalamusExtension.GROUPED_CONV_2D,
+          OperationCode.FULLY_CONNECTED, ThalamusExtension.FULLY_CONNECTED,
+          OperationCode.ADD, ThalamusExtension.ADD,
+          OperationCode.SUB, ThalamusExtension.SUB,
+          OperationCode.MUL, ThalamusExtension.MUL);
+
+  /**
+   * Returns the number of first inputs that are data; 0 where stored integers would be rounded in
+   * another way than the real numbers are.
+   */
   private static int dataInputs(Operation operation) {
     if (operation.type() == ThalamusExtension.BATCH_MATMUL) {
       return 2;
@@ -225,18 +238,8 @@ final class QuantizedFusion {
     }
     return switch (type) {
       case CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D, FULLY_CONNECTED -> 3;
-      case ADD, SUB, MUL, PRELU, MAXIMUM, MINIMUM -> 2;
-      case AVERAGE_POOL_2D,
-          MEAN,
-          LOGISTIC,
-          TANH,
-          SOFTMAX,
-          HARD_SWISH,
-          RELU6,
-          RELU1,
-          RESIZE_BILINEAR ->
-          1;
-      case CONCATENATION -> ALL;
+      case ADD, SUB, MUL, MAXIMUM, MINIMUM -> 2;
+      case RELU6, RELU1 -> 1;
       default -> 0;
     };
   }
@@ -252,7 +255,7 @@ final class QuantizedFusion {
     }
     List<Integer> inputs = new ArrayList<>(producer.inputs());
     boolean isWeighted = count > BIAS;
-    int data = count == ALL ? inputs.size() - 1 : isWeighted ? 1 : count;
+    int data = isWeighted ? 1 : count;
     OperandType type = operand(output).type();
     for (int i = 0; i < data; i++) {
       Integer source = sources.get(inputs.get(i));
@@ -267,7 +270,13 @@ final class QuantizedFusion {
     if (isWeighted && !isWeighted(producer, inputs)) {
       return false;
     }
-    Operation fused = new Operation(producer.type(), inputs, List.of(output));
+    boolean isChosen =
+        producer.type() == OperationCode.MAXIMUM || producer.type() == OperationCode.MINIMUM;
+    if (isChosen && !inputs.stream().allMatch(each -> isSame(operand(each), operand(output)))) {
+      return false;
+    }
+    Operation fused =
+        new Operation(EVEN.getOrDefault(producer.type(), producer.type()), inputs, List.of(output));
     if (producer.type() == OperationCode.FULLY_CONNECTED
         && operand(inputs.get(WEIGHTS)).type() == OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL) {
       return isConvolved(fused);
@@ -284,7 +293,7 @@ final class QuantizedFusion {
   private boolean isReadBySame(int real, int output) {
     for (Operation reader : readers.getOrDefault(real, List.of())) {
       int other = reader.outputs().getFirst();
-      if (reader.type() != OperationCode.QUANTIZE || !isSame(operand(other), operand(output))) {
+      if (reader.type() != ThalamusExtension.QUANTIZE || !isSame(operand(other), operand(output))) {
         return false;
       }
     }
@@ -349,7 +358,7 @@ final class QuantizedFusion {
     int step = scalar(1);
     Operation convolution =
         new Operation(
-            OperationCode.CONV_2D,
+            ThalamusExtension.CONV_2D,
             List.of(
                 data,
                 filter,

@@ -207,7 +207,8 @@ final class TransposeSinking {
     if (operation.type() == ThalamusExtension.MIRROR_PAD) {
       return isPadded(operation, first.order());
     }
-    if (operation.type() == ThalamusExtension.ERF) {
+    if (operation.type() == ThalamusExtension.ERF
+        || operation.type() == ThalamusExtension.QUANTIZE) {
       return isElementwise(operation, first.order());
     }
     if (!(operation.type() instanceof OperationCode type)) {
@@ -248,7 +249,6 @@ final class TransposeSinking {
           LOGICAL_AND,
           LOGICAL_OR,
           SELECT,
-          QUANTIZE,
           DEQUANTIZE ->
           isElementwise(operation, first.order());
       case CONCATENATION -> isConcatenated(operation, first.order());
