@@ -24,6 +24,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class StoredConvolutionTest {
   private static final int ROUNDS = 60;
   private static final int[] CHANNELS = {1, 2, 3, 4, 7, 8, 15, 16, 17, 24, 32, 33, 40, 65, 100};
+  private static final int[] MULTIPLIERS = {1, 1, 2, 3};
   private static final int[] ACTIVATIONS = {0, 0, 1, 2, 3};
 
   private final CpuDevice cpu = new CpuDevice("1.0.0");
@@ -163,7 +164,10 @@ class StoredConvolutionTest {
       int height = 1 + random.nextInt(9);
       int width = 1 + random.nextInt(13);
       int channels = pick(random, CHANNELS);
-      int outputs = isDepthwise && channels > 1 ? channels : pick(random, CHANNELS);
+      int outputs =
+          isDepthwise && channels > 1
+              ? channels * pick(random, MULTIPLIERS)
+              : pick(random, CHANNELS);
       boolean isPointwise = random.nextInt(3) == 0;
       int[] padding = new int[4]; // left, right, top, bottom
       int filterHeight = 1;

@@ -169,7 +169,7 @@ public final class Convolution {
   }
 
   /** Returns true if the source still fits when each channel is repeated. */
-  private static boolean isRepeatable(OperationView operation) {
+  static boolean isRepeatable(OperationView operation) {
     Shape shape = operation.input(0).shape();
     int channels = operation.input(1).shape().dimension(3);
     return shape.elementCount() / shape.dimension(3) * channels < Sizes.MOST_FLOATS;
@@ -340,7 +340,8 @@ public final class Convolution {
     Shape input = operation.inputShape(0);
     Place source = operands.input(0);
     if (isDepthwise && input.dimension(3) != result.dimension(3)) {
-      source = repeat(input, result.dimension(3) / input.dimension(3), source, program);
+      int times = result.dimension(3) / input.dimension(3);
+      source = repeat(input, Float.BYTES, times, source, program);
       input = input.with(3, result.dimension(3));
     }
     Window height = parameters.height();
@@ -385,26 +386,24 @@ public final class Convolution {
     emit(layer, source, operands.output(), program);
   }
 
-  /** Each channel as often as there are filters for it. */
-  private static Place repeat(Shape input, int times, Place from, ProgramBuilder program) {
-    int floats = Math.toIntExact(input.elementCount());
-    Place to = program.place((long) floats * times * Float.BYTES);
-    for (int at = 0; at < floats; at += MOST_REPEATED) {
-      Strided copy =
-          new Strided(
-              Float.BYTES,
-              Math.min(MOST_REPEATED, floats - at),
-              Float.BYTES,
-              times * Float.BYTES,
-              0,
-              0);
+  /**
+   * Each channel as often as there are filters for it.
+   *
+   * @param size bytes of an element
+   */
+  static Place repeat(Shape input, int size, int times, Place from, ProgramBuilder program) {
+    int count = Math.toIntExact(input.elementCount());
+    Place to = program.place((long) count * times * size);
+    for (int at = 0; at < count; at += MOST_REPEATED) {
+      int part = Math.min(MOST_REPEATED, count - at);
+      Strided copy = new Strided(size, part, size, times * size, 0, 0);
       for (int i = 0; i < times; i++) {
         program.call(
             copy.emit(program.emitter()),
             from,
-            (long) at * Float.BYTES,
+            (long) at * size,
             to,
-            ((long) at * times + i) * Float.BYTES,
+            ((long) at * times + i) * size,
             1);
       }
     }

@@ -71,8 +71,7 @@ public final class StoredConvolution {
     Shape filter = operation.input(1).shape();
     long taps = (long) filter.dimension(1) * filter.dimension(2);
     boolean isDepthwise = isDepthwise(operation);
-    if (isDepthwise
-        && (filter.dimension(3) != operation.input(0).shape().dimension(3) || taps > MOST_TAPS)) {
+    if (isDepthwise && (!Convolution.isRepeatable(operation) || taps > MOST_TAPS)) {
       return false;
     }
     return (long) operation.output().shape().dimension(0) * operation.output().shape().dimension(1)
@@ -164,6 +163,12 @@ public final class StoredConvolution {
     Shape result = operation.outputShape(0);
     boolean isDepthwise = isDepthwise(operation.view());
     boolean isTransposed = !isDepthwise && isOfChannels(operation.view());
+    Place source = operands.input(0);
+    if (isDepthwise && input.dimension(3) != result.dimension(3)) {
+      int times = result.dimension(3) / input.dimension(3);
+      source = Convolution.repeat(input, 1, times, source, program);
+      input = input.with(3, result.dimension(3));
+    }
     Shape filter = operation.inputShape(1);
     StoredWeights weights =
         StoredWeights.of(operation.view().input(1), accumulation.filterZeroPoint());
@@ -183,9 +188,9 @@ public final class StoredConvolution {
             operation.view().input(2).int32s(),
             accumulation);
     if (isDepthwise) {
-      new StoredChannels(program, layer, operands.input(0), operands.output()).emit();
+      new StoredChannels(program, layer, source, operands.output()).emit();
     } else {
-      new StoredProducts(program, layer, operands.input(0), operands.output()).emit();
+      new StoredProducts(program, layer, source, operands.output()).emit();
     }
   }
 
