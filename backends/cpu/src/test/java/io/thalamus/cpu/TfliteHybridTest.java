@@ -32,13 +32,52 @@ class TfliteHybridTest {
   private final Random random = new Random(seed);
   private final OperatorFile file = new OperatorFile().with(ReadOptions.DEFAULT.withHybrid(true));
 
-  /** Rows of numbers, the first of which is zeros, and the second above zero. */
+  /**
+   * Rows of numbers, the first of which is zeros, and the second above zero. None is so near the
+   * middle of two steps that floats may round it to another one than the oracle's doubles.
+   */
   private double[] data() {
     double[] data = new double[ROWS * DEPTH];
-    for (int i = DEPTH; i < data.length; i++) {
-      data[i] = (float) (i < 2 * DEPTH ? 1 + random.nextDouble() : random.nextGaussian());
-    }
+    do {
+      for (int i = DEPTH; i < data.length; i++) {
+        data[i] = (float) (i < 2 * DEPTH ? 1 + random.nextDouble() : random.nextGaussian());
+      }
+    } while (hasTie(data));
     return data;
+  }
+
+  private static boolean hasTie(double[] data) {
+    for (int row = 0; row < ROWS; row++) {
+      for (boolean isAsymmetric : new boolean[] {false, true}) {
+        Steps steps = Steps.of(data, row, isAsymmetric);
+        if (isTie(steps.offset())
+            || Arrays.stream(data, row * DEPTH, (row + 1) * DEPTH)
+                .anyMatch(value -> isTie(value / steps.scale()))) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  private static boolean isTie(double value) {
+    return Math.abs(Math.abs(value) % 1 - 0.5) < 1e-3;
+  }
+
+  /**
+   * How a row is stored.
+   *
+   * @param offset the zero point before it is rounded
+   */
+  private record Steps(double scale, double offset) {
+    static Steps of(double[] data, int row, boolean isAsymmetric) {
+      double[] values = Arrays.copyOfRange(data, row * DEPTH, (row + 1) * DEPTH);
+      double low = Math.min(0, Arrays.stream(values).min().orElseThrow());
+      double high = Math.max(0, Arrays.stream(values).max().orElseThrow());
+      double step = isAsymmetric ? (high - low) / 255 : Math.max(high, -low) / 127;
+      double scale = step == 0 ? 1 : step;
+      return new Steps(scale, isAsymmetric ? -128 - low / scale : 0);
+    }
   }
 
   private byte[] weights(int count) {
@@ -57,17 +96,14 @@ class TfliteHybridTest {
 
   /** A row in steps of a scale, which comes last. */
   private static double[] rounded(double[] data, int row, boolean isAsymmetric) {
-    double[] values = Arrays.copyOfRange(data, row * DEPTH, (row + 1) * DEPTH);
-    double low = Math.min(0, Arrays.stream(values).min().orElseThrow());
-    double high = Math.max(0, Arrays.stream(values).max().orElseThrow());
-    double step = isAsymmetric ? (high - low) / 255 : Math.max(high, -low) / 127;
-    double scale = step == 0 ? 1 : step;
-    long zero = isAsymmetric ? nearest(-128 - low / scale) : 0;
+    Steps stored = Steps.of(data, row, isAsymmetric);
+    long zero = nearest(stored.offset());
     double[] steps = new double[DEPTH + 1];
     for (int i = 0; i < DEPTH; i++) {
-      steps[i] = Math.clamp(nearest(zero + values[i] / scale), -128, 127) - zero;
+      double value = data[row * DEPTH + i] / stored.scale();
+      steps[i] = Math.clamp(nearest(zero + value), -128, 127) - zero;
     }
-    steps[DEPTH] = scale;
+    steps[DEPTH] = stored.scale();
     return steps;
   }
 
