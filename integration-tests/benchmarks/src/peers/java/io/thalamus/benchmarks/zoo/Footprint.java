@@ -40,10 +40,10 @@ final class Footprint {
     Process process =
         new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
     String text = new String(process.getInputStream().readAllBytes());
-    process.waitFor();
+    int status = process.waitFor();
     int mark = text.lastIndexOf(MARK);
     if (mark < 0) {
-      throw new IOException("the process of " + engine + " for " + file + " said nothing");
+      throw new IOException("the process of " + engine + " ended with status " + status);
     }
     return Long.parseLong(text.substring(mark + MARK.length()).strip());
   }

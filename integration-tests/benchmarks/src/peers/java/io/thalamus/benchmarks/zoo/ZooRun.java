@@ -208,9 +208,13 @@ public final class ZooRun {
       }
     }
     if (isMemoryAsked) {
-      double ratio = Footprint.ratio(peers.getFirst().name(), ours.name(), file);
-      ratio(format + ".memory", ratio);
-      worst += "; memory %.2f".formatted(ratio);
+      try {
+        double ratio = Footprint.ratio(peers.getFirst().name(), ours.name(), file);
+        ratio(format + ".memory", ratio);
+        worst += "; memory %.2f".formatted(ratio);
+      } catch (IOException e) {
+        worst += "; memory not measured: " + e.getMessage();
+      }
     }
     return worst;
   }
