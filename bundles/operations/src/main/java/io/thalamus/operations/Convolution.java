@@ -57,7 +57,7 @@ public final class Convolution {
         new GroupedConv2d(grouped, Form.EVEN));
   }
 
-  /** What is open of an operation: types of the data, and the rounding of stored results. */
+  /** The open parts of an operation: types of the data, and the rounding of stored results. */
   private record Form(FeatureLevel since, TypeLevels types, Rounding rounding) {
     static final Form EVEN = new Form(V1_2, TypeLevels.quantized8(), Rounding.EVEN);
 

@@ -12,7 +12,7 @@ import jdk.incubator.vector.VectorOperators;
  * and rounded to the even one of two neighbours.
  */
 public final class StoredReals extends StoredPairs {
-  /** What is computed of two numbers. */
+  /** A function of two numbers. */
   enum Kind {
     ADD,
     SUB,

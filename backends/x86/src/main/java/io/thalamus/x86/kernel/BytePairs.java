@@ -51,7 +51,7 @@ public record BytePairs(
   public record Sum(int leftShift, Factor first, Factor second) {}
 
   /**
-   * What is done with the real numbers that bytes stand for.
+   * A function of the real numbers that bytes stand for.
    *
    * @param function of both
    * @param first the scale of the first tensor

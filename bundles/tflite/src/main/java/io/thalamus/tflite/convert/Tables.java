@@ -31,7 +31,7 @@ final class Tables {
   private final Map<String, Integer> texts = new HashMap<>();
 
   /**
-   * What a table holds.
+   * The contents of a table.
    *
    * @param placeOfKey counted from 1 on, in ascending order of the keys
    * @param values the file's tensor, in its order
