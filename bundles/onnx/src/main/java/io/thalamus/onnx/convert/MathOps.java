@@ -12,6 +12,7 @@ import io.thalamus.onnx.fold.Budget;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
 import io.thalamus.operations.OperationCatalog;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -203,7 +204,7 @@ class MathOps extends MoveOps {
       return as(emit(type, OperationCode.CAST, operand(value)), value.shape());
     }
     Value real = value.type().isFloat() ? value : cast(value, DataType.FLOAT);
-    return as(emit(type, OperationCode.QUANTIZE, operand(real)), value.shape());
+    return as(emit(type, ThalamusExtension.QUANTIZE, operand(real)), value.shape());
   }
 
   // ---- one value ----
