@@ -13,7 +13,6 @@ import io.thalamus.onnx.convert.OpenInputs;
 import io.thalamus.onnx.file.DataFiles;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxFileReader;
-import io.thalamus.onnx.file.OnnxGraph;
 import io.thalamus.onnx.file.OnnxModel;
 import io.thalamus.onnx.file.OnnxValue;
 import io.thalamus.operations.OperationCatalog;
@@ -22,7 +21,6 @@ import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.stream.Collectors;
 import org.osgi.service.component.annotations.Component;
 
 /** Reads ONNX files into models of NNAPI's operations. Thread-safe; keeps nothing. */
@@ -94,26 +92,18 @@ public final class OnnxReader implements ModelReader {
       OnnxModel content = OnnxFileReader.read(files);
       OpenInputs open = OpenInputs.of(content);
       Model model = open.convert(content, files, Standard.CONVERTERS, options.shapes());
-      String names = ClassNames.of(content.graph()) + " " + unsigned(content.graph());
-      String description = (content.description() + " " + names.strip()).strip();
+      String description = (content.description() + " " + ClassNames.of(content.graph())).strip();
+      List<String> unsigned =
+          content.graph().outputs().stream()
+              .filter(output -> output.type() == DataType.UINT32.code())
+              .map(OnnxValue::name)
+              .toList();
       return new ModelFile(model, FORMAT, description, Map.of(), List.of())
+          .withUnsignedResults(unsigned)
           .withOpenInputs(open.of(model));
     } catch (ModelFormatException e) {
       // Names out of a damaged file may hold anything; a message is one line.
       throw new ModelFormatException(e.getMessage().replaceAll("\\p{Cntrl}", "?"), e);
     }
-  }
-
-  /** A sentence that names results of uint32, for the model's description; empty without any. */
-  private static String unsigned(OnnxGraph graph) {
-    String names =
-        graph.outputs().stream()
-            .filter(output -> output.type() == DataType.UINT32.code())
-            .map(OnnxValue::name)
-            .collect(Collectors.joining(", "))
-            .replaceAll("\\p{Cntrl}", "?");
-    return names.isEmpty()
-        ? ""
-        : "Results of uint32 are given as int32 of the same bits: " + names + ".";
   }
 }

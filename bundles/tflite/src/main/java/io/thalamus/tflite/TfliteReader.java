@@ -21,7 +21,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.osgi.service.component.annotations.Component;
 import org.tensorflow.lite.schema.TensorType;
@@ -110,27 +109,20 @@ public final class TfliteReader implements ModelReader {
     Model model = convert(content, entry, options);
     FileMetadata metadata = FileMetadata.read(content);
     boolean isMain = entry.graph().index() == 0;
-    return new ModelFile(
-            model,
-            FORMAT,
-            (metadata.description() + " " + unsigned(entry)).strip(),
-            isMain ? metadata.normalizations() : Map.of(),
-            isMain ? metadata.labels() : List.of())
-        .withOpenInputs(entry.openInputs())
-        .withSignatures(content.signatures().stream().map(FlatSignature::name).toList());
-  }
-
-  /** A sentence that names results of uint32, for the model's description; empty without any. */
-  private static String unsigned(EntryPoint entry) {
-    String names =
+    List<String> unsigned =
         IntStream.of(entry.outputs())
             .mapToObj(entry.graph().tensors()::get)
             .filter(tensor -> tensor.is(TensorType.UINT32))
             .map(tensor -> entry.outputNames().getOrDefault(tensor.index(), tensor.name()))
-            .collect(Collectors.joining(", "))
-            .replaceAll("\\p{Cntrl}", "?");
-    return names.isEmpty()
-        ? ""
-        : "Results of uint32 are given as int32 of the same bits: " + names + ".";
+            .toList();
+    return new ModelFile(
+            model,
+            FORMAT,
+            metadata.description(),
+            isMain ? metadata.normalizations() : Map.of(),
+            isMain ? metadata.labels() : List.of())
+        .withUnsignedResults(unsigned)
+        .withOpenInputs(entry.openInputs())
+        .withSignatures(content.signatures().stream().map(FlatSignature::name).toList());
   }
 }

@@ -55,6 +55,27 @@ public record ModelFile(
     return new ModelFile(model, format, "", Map.of(), List.of());
   }
 
+  /**
+   * Returns the same, whose description says that results of uint32 are given as int32.
+   *
+   * @param names of such results; none changes nothing
+   */
+  public ModelFile withUnsignedResults(List<String> names) {
+    if (names.isEmpty()) {
+      return this;
+    }
+    String all = String.join(", ", names).replaceAll("\\p{Cntrl}", "?");
+    String sentence = "Results of uint32 are given as int32 of the same bits: " + all + ".";
+    return new ModelFile(
+        model,
+        format,
+        (description + " " + sentence).strip(),
+        normalizations,
+        labels,
+        openInputs,
+        signatures);
+  }
+
   /** Returns the same with these dimensions of inputs, by input index; 0 for an open one. */
   public ModelFile withOpenInputs(Map<Integer, Shape> open) {
     return new ModelFile(model, format, description, normalizations, labels, open, signatures);
