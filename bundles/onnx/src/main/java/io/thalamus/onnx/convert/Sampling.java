@@ -6,6 +6,8 @@ import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Resampling;
+import io.thalamus.onnx.fold.Resampling.Neighbours;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
@@ -13,6 +15,12 @@ import java.util.List;
 final class Sampling {
   private static final int[] CHANNELS_LAST = {0, 2, 3, 1};
   private static final int[] CHANNELS_FIRST = {0, 3, 1, 2};
+
+  /** ONNX Runtime's whole numbers for 1 where it interpolates in integers. */
+  private static final int STEP = 1 << 10;
+
+  /** Factors in such parts make products with 8-bit integers, along two axes, that floats hold. */
+  private static final int EXACT_PARTS = 1 << 7;
 
   private Sampling() {}
 
@@ -32,12 +40,15 @@ final class Sampling {
       scales = scales(node, 1, Dims.range(value.rank()), value.rank());
     }
     int[] sizes = sizes(value, scales);
-    node.out(sampled(node, value, sizes, scales, "asymmetric", "floor", null));
+    node.out(sampled(node, value, sizes, scales, "asymmetric", "simple", null));
   }
 
   private static Value filled(Node node) throws ModelFormatException {
-    Value value = node.in(0);
-    node.require(value.count() > 0, "it samples " + value.text() + ", which has no elements");
+    Value value = node.openIn(0);
+    int known = value.isOpen() ? 1 : 0;
+    node.require(
+        Dims.count(value.shape(), known, value.rank()) > 0,
+        "it samples " + value.text() + ", which has no elements");
     return value;
   }
 
@@ -55,11 +66,13 @@ final class Sampling {
 
   private static int[] sizes(Value value, double... scales) {
     int[] sizes = new int[scales.length];
-    Arrays.setAll(sizes, i -> (int) Math.floor(value.dim(i) * scales[i]));
+    // In floats, as ONNX has it: 10 times 0.7 are 7.
+    Arrays.setAll(sizes, i -> (int) (value.dim(i) * (float) scales[i]));
     return sizes;
   }
 
-  private static void resize(Node node) throws ModelFormatException {
+  /** Also of an open first axis, where NNAPI has an operation for it. */
+  static void resize(Node node) throws ModelFormatException {
     Value value = filled(node);
     boolean isOld = node.opset() < 11;
     int rank = value.rank();
@@ -106,7 +119,7 @@ final class Sampling {
       scales = scales(node, scalesAt, axes, rank);
       sizes = sizes(value, scales);
     }
-    String nearest = isOld ? "floor" : node.text("nearest_mode", "round_prefer_floor");
+    String nearest = isOld ? "simple" : node.text("nearest_mode", "round_prefer_floor");
     node.out(sampled(node, value, sizes, scales, transformation, nearest, roi));
   }
 
@@ -157,7 +170,33 @@ final class Sampling {
       throws ModelFormatException {
     Ops ops = node.ops();
     String mode = node.text("mode", "nearest");
-    node.require(Dims.count(sizes) > 0, "it makes " + Dims.text(sizes) + " of " + value.text());
+    int known = value.isOpen() ? 1 : 0;
+    node.require(
+        Dims.count(sizes, known, sizes.length) > 0,
+        "it makes " + Dims.text(sizes) + " of " + value.text());
+    if (value.isOpen()) {
+      Value open = direct(node, value, sizes, scales, mode, transformation, nearest);
+      node.require(
+          open != null && value.type().isFloat(),
+          value.text() + " is open, and sampled by none of NNAPI's ways");
+      return open;
+    }
+    boolean isSmoothed = node.flag("antialias", false);
+    if (isSmoothed && value.type().is8Bit() && roi == null) {
+      return smoothed(node, value, sizes, scales, mode, transformation);
+    }
+    boolean isWhole = value.type().is8Bit() || value.type() == DataType.INT32;
+    if (isWhole && mode.equals("linear") && !isSmoothed && roi == null) {
+      Value whole = between(node, value, sizes, scales, transformation);
+      if (whole != null) {
+        return whole;
+      }
+    }
+    if (value.type() == DataType.INT32 && mode.equals("linear")) {
+      Value real = ops.cast(value, DataType.FLOAT);
+      Value result = sampled(node, real, sizes, scales, transformation, nearest, roi);
+      return ops.cast(ops.truncate(result), value.type());
+    }
     if (value.type().is8Bit() && !mode.equals("nearest")) {
       Value one = ops.number(DataType.FLOAT, 1);
       Value real = Quantization.dequantized(ops, value, one, null, 0);
@@ -178,24 +217,11 @@ final class Sampling {
         continue;
       }
       Resampling resampling =
-          new Resampling(
-              value.dim(axis),
-              sizes[axis],
-              scales[axis],
-              mode,
-              transformation,
-              nearest,
-              node.real("cubic_coeff_a", -0.75f),
-              node.flag("exclude_outside", false),
-              node.flag("antialias", false),
-              roi == null ? 0 : roi[axis],
-              roi == null ? 1 : roi[axis + value.rank()]);
+          resampling(node, value, sizes, scales, mode, transformation, nearest, roi, axis);
       ops.budget().doubles(Math.multiplyExact(2 * sizes[axis], value.dim(axis)));
       result = along(ops, result, axis, resampling.weights());
       if (roi != null) {
-        int[] shape = new int[value.rank()];
-        Arrays.fill(shape, 1);
-        shape[axis] = sizes[axis];
+        int[] shape = alone(value.rank(), axis, sizes[axis]);
         Value here = ops.constant(DataType.BOOL, shape, resampling.outside());
         outside = outside == null ? here : ops.binary(Binary.OR, outside, here);
       }
@@ -204,6 +230,134 @@ final class Sampling {
         ? result
         : ops.select(
             outside, ops.number(value.type(), node.real("extrapolation_value", 0)), result);
+  }
+
+  /**
+   * Integers interpolated with ONNX Runtime's own sums, of which fractions are cut off: a last bit
+   * would be a whole step. Null where another way gives the same.
+   */
+  private static Value between(
+      Node node, Value value, int[] sizes, double[] scales, String transformation)
+      throws ModelFormatException {
+    int rank = value.rank();
+    boolean isChannelsLast = rank == 4 && scales[1] != 1;
+    int last = isChannelsLast ? 2 : rank - 1;
+    int count = Math.min(rank, rank % 2 == 0 ? 2 : 3);
+    for (int axis = 0; axis < rank; axis++) {
+      boolean isSampled = sizes[axis] != value.dim(axis) || scales[axis] != 1;
+      if (isSampled && (axis > last || axis <= last - count)) {
+        return null;
+      }
+    }
+    // From the last axis on, in the order of their factors.
+    List<Neighbours> pairs = new ArrayList<>();
+    boolean isExact = value.type().is8Bit() && count == 2;
+    for (int i = 0; i < count; i++) {
+      Resampling axis = resampling(node, value, sizes, scales, transformation, last - i);
+      pairs.add(axis.neighbours());
+      isExact &= pairs.getLast().isMultiple(EXACT_PARTS);
+    }
+    boolean isFixed = isChannelsLast && value.type().is8Bit();
+    if (isExact && !isFixed) {
+      return null;
+    }
+    Ops ops = node.ops();
+    DataType type = isFixed ? DataType.INT32 : DataType.FLOAT;
+    Value numbers = ops.cast(value, type);
+    Value sum = null;
+    for (int corner = 0; corner < 1 << count; corner++) {
+      Value found = numbers;
+      Value factor = null;
+      for (int i = 0; i < count; i++) {
+        boolean isHigh = (corner >> i & 1) == 1;
+        int axis = last - i;
+        int[] places = isHigh ? pairs.get(i).high() : pairs.get(i).low();
+        found = ops.gather(found, axis, ops.integers(new int[] {places.length}, places));
+        double[] factors = factors(ops, pairs.get(i), isHigh, isFixed);
+        Value own = ops.constant(type, alone(rank, axis, factors.length), factors);
+        factor = factor == null ? own : ops.mul(factor, own);
+      }
+      Value product = ops.mul(found, factor);
+      sum = sum == null ? product : ops.add(sum, product);
+    }
+    Value whole =
+        isFixed ? ops.div(sum, ops.number(type, (double) STEP * STEP)) : ops.truncate(sum);
+    return ops.cast(whole, value.type());
+  }
+
+  /**
+   * Factors of neighbours as they are, or as whole numbers, which ONNX Runtime takes with channels
+   * last: what is cut off of the upper one belongs to the lower one.
+   */
+  private static double[] factors(Ops ops, Neighbours pairs, boolean isHigh, boolean isFixed)
+      throws ModelFormatException {
+    double[] factors = ops.budget().doubles(pairs.low().length);
+    for (int i = 0; i < factors.length; i++) {
+      int upper = (int) (pairs.ofHigh()[i] * STEP);
+      if (isFixed) {
+        factors[i] = isHigh ? upper : STEP - upper;
+      } else {
+        factors[i] = isHigh ? pairs.ofHigh()[i] : pairs.ofLow()[i];
+      }
+    }
+    return factors;
+  }
+
+  /** Bytes by filters that are stretched, rounded along each axis, from the last one on. */
+  private static Value smoothed(
+      Node node, Value value, int[] sizes, double[] scales, String mode, String transformation)
+      throws ModelFormatException {
+    Ops ops = node.ops();
+    Value result = ops.cast(value, DataType.FLOAT);
+    for (int axis = value.rank() - 1; axis >= 0; axis--) {
+      if (sizes[axis] != value.dim(axis)) {
+        Resampling resampling =
+            resampling(node, value, sizes, scales, mode, transformation, "", null, axis);
+        ops.budget().doubles(Math.multiplyExact(2 * sizes[axis], value.dim(axis)));
+        Value sum = along(ops, result, axis, resampling.weights());
+        Value whole = ops.unary(Unary.FLOOR, ops.add(sum, 0.5));
+        result = ops.min(ops.max(whole, value.type().least()), value.type().most());
+      }
+    }
+    return ops.cast(result, value.type());
+  }
+
+  private static int[] alone(int rank, int axis, int size) {
+    int[] shape = new int[rank];
+    Arrays.fill(shape, 1);
+    shape[axis] = size;
+    return shape;
+  }
+
+  private static Resampling resampling(
+      Node node, Value value, int[] sizes, double[] scales, String transformation, int axis)
+      throws ModelFormatException {
+    return resampling(node, value, sizes, scales, "linear", transformation, "", null, axis);
+  }
+
+  private static Resampling resampling(
+      Node node,
+      Value value,
+      int[] sizes,
+      double[] scales,
+      String mode,
+      String transformation,
+      String nearest,
+      double[] roi,
+      int axis)
+      throws ModelFormatException {
+    return new Resampling(
+        value.dim(axis),
+        sizes[axis],
+        scales[axis],
+        mode,
+        transformation,
+        nearest,
+        node.real("cubic_coeff_a", -0.75f),
+        node.flag("exclude_outside", false),
+        node.flag("antialias", false),
+        roi == null ? 0 : roi[axis],
+        roi == null ? 1 : roi[axis + value.rank()]);
   }
 
   /** A product with weights along one axis; where each is 1 in one place, elements are taken. */
@@ -248,6 +402,7 @@ final class Sampling {
       throws ModelFormatException {
     boolean isPlain =
         value.rank() == 4
+            && MoveOps.isPlain(value)
             && sizes[0] == value.dim(0)
             && sizes[1] == value.dim(1)
             && sizes[2] == value.dim(2) * scales[2]
@@ -261,7 +416,8 @@ final class Sampling {
     boolean isNearest =
         mode.equals("nearest")
             && isWhole
-            && (transformation.equals("asymmetric") && nearest.equals("floor")
+            && (transformation.equals("asymmetric")
+                    && (nearest.equals("floor") || nearest.equals("simple"))
                 || transformation.equals("half_pixel") && nearest.startsWith("round"));
     boolean isLinear =
         mode.equals("linear")
@@ -274,10 +430,11 @@ final class Sampling {
       return null;
     }
     Ops ops = node.ops();
-    Value data = ops.transpose(value, CHANNELS_LAST);
+    Value data = OpenSizes.transpose(ops, value, CHANNELS_LAST);
     Value result =
-        ops.emit(
+        ops.emitSized(
             value.type(),
+            new int[] {sizes[0], sizes[2], sizes[3], sizes[1]},
             isNearest ? OperationCode.RESIZE_NEAREST_NEIGHBOR : OperationCode.RESIZE_BILINEAR,
             ops.operand(data),
             ops.int32(sizes[3]),
@@ -285,6 +442,6 @@ final class Sampling {
             ops.bool(false),
             ops.bool(isLinear && transformation.equals("align_corners")),
             ops.bool(isLinear && transformation.endsWith("half_pixel")));
-    return ops.transpose(result, CHANNELS_FIRST);
+    return OpenSizes.transpose(ops, result, CHANNELS_FIRST);
   }
 }

@@ -31,27 +31,65 @@ public record Resampling(
     double start,
     double end) {
 
-  /** The place in the axis of an element of the result. */
-  private double place(int i) throws ModelFormatException {
-    double length = input * scale;
+  /**
+   * The place in the axis of an element of the result: in floats, as ONNX Runtime computes it,
+   * since the nearest element hangs on the last bit where a place is between two.
+   */
+  private float place(int i) throws ModelFormatException {
+    float factor = (float) scale;
+    float length = (float) (input * scale);
+    float middle = (i + 0.5f) / factor;
     return switch (transformation) {
-      case "asymmetric" -> i / scale;
-      case "half_pixel" -> (i + 0.5) / scale - 0.5;
-      case "pytorch_half_pixel" -> output > 1 ? (i + 0.5) / scale - 0.5 : 0;
-      case "tf_half_pixel_for_nn" -> (i + 0.5) / scale;
-      case "align_corners" -> length == 1 ? 0 : i * (input - 1) / (length - 1);
+      case "asymmetric" -> i / factor;
+      case "half_pixel" -> middle - 0.5f;
+      case "pytorch_half_pixel" -> output > 1 ? middle - 0.5f : 0;
+      case "tf_half_pixel_for_nn" -> middle;
+      case "align_corners" -> length == 1 ? 0 : (float) i * (input - 1) / (length - 1);
       case "half_pixel_symmetric" -> {
-        double adjustment = output / length;
-        double center = input / 2.0;
-        yield center * (1 - adjustment) + (i + 0.5) / scale - 0.5;
+        float offset = input / 2f * (1 - output / length);
+        yield (float) (offset + (i + 0.5) / factor - 0.5);
       }
-      case "tf_crop_and_resize" ->
-          output > 1
-              ? start * (input - 1) + i * (end - start) * (input - 1) / (output - 1)
-              : 0.5 * (start + end) * (input - 1);
+      case "tf_crop_and_resize" -> {
+        float first = (float) start;
+        float last = (float) end;
+        yield output > 1
+            ? first * (input - 1) + i * (last - first) * (input - 1) / (output - 1)
+            : (float) (0.5 * (first + last) * (input - 1));
+      }
       default ->
           throw new ModelFormatException("its coordinates are transformed by " + transformation);
     };
+  }
+
+  /**
+   * The two elements of the axis that each element of the result stands between, with their factors
+   * as ONNX Runtime rounds them.
+   */
+  public record Neighbours(int[] low, int[] high, float[] ofLow, float[] ofHigh) {
+    /** Returns whether each factor is a multiple of {@code 1 / parts}. */
+    public boolean isMultiple(int parts) {
+      for (float factor : ofHigh) {
+        if (factor * parts != Math.rint(factor * parts)) {
+          return false;
+        }
+      }
+      return true;
+    }
+  }
+
+  /** The neighbours by linear interpolation, which repeats the ends of the axis. */
+  public Neighbours neighbours() throws ModelFormatException {
+    Neighbours all =
+        new Neighbours(new int[output], new int[output], new float[output], new float[output]);
+    for (int i = 0; i < output; i++) {
+      float place = Math.clamp(scale == 1 ? i : place(i), 0f, input - 1f);
+      all.low[i] = (int) place;
+      all.high[i] = Math.min(all.low[i] + 1, input - 1);
+      boolean isEnd = all.low[i] == all.high[i];
+      all.ofLow[i] = isEnd ? 0.5f : all.high[i] - place;
+      all.ofHigh[i] = isEnd ? 0.5f : place - all.low[i];
+    }
+    return all;
   }
 
   /** For each element of the result the factors of all elements of the axis. */
@@ -73,6 +111,7 @@ public record Resampling(
     return (int)
         switch (nearest) {
           case "floor" -> Math.floor(place);
+          case "simple" -> scale < 1 ? Math.ceil(place) : Math.floor(place);
           case "ceil" -> Math.ceil(place);
           case "round_prefer_floor" -> Math.ceil(place - 0.5);
           case "round_prefer_ceil" -> Math.floor(place + 0.5);
