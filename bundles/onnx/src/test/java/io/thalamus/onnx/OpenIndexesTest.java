@@ -6,6 +6,7 @@ import static io.thalamus.onnx.OnnxFileBuilder.INT64;
 import static io.thalamus.onnx.OnnxFileBuilder.integer;
 import static io.thalamus.onnx.OnnxFileBuilder.ints;
 import static io.thalamus.onnx.OnnxFileBuilder.real;
+import static io.thalamus.onnx.OnnxFileBuilder.subgraph;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 
 import io.thalamus.cpu.CpuDevice;
@@ -252,5 +253,88 @@ class OpenIndexesTest {
     byte[] sums =
         TestGraph.run(new CpuDevice("1.0.0"), model, TestGraph.bytes(1f, 2f, 3f, 4f), shape);
     assertArrayEquals(new float[] {3, 7}, TestGraph.floats(sums));
+  }
+
+  /**
+   * Rows at places that are spread over them, as PyTorch writes {@code scatter} with {@code
+   * expand}; of the places' shape the file says -1 where one stays, and it asks for a size that is
+   * known.
+   */
+  @Test
+  void rowsAtSpreadPlaces() throws Exception {
+    start(file, 4);
+    file.integers("column", new long[] {2}, -1, 1)
+        .integers("two", new long[] {1}, 2)
+        .integers("four", new long[] {1}, 4)
+        .integers("none", new long[] {1}, -1)
+        .integers("ones", new long[] {2}, 1, 1)
+        .node("Reshape", List.of("at", "column"), "spreadable")
+        .node("Shape", List.of("at"), "count")
+        .node("Concat", List.of("count", "two"), "wanted", integer("axis", 0))
+        .node("Equal", List.of("wanted", "none"), "isKept")
+        .node("Where", List.of("isKept", "ones", "wanted"), "shape")
+        .node("Expand", List.of("spreadable", "shape"), "spread")
+        .node("Reshape", List.of("p", "column"), "rows")
+        .node("Concat", List.of("rows", "rows"), "both", integer("axis", 1))
+        .node("Concat", List.of("four", "two"), "all", integer("axis", 0))
+        .node("Expand", List.of("zero", "all"), "zeros")
+        .node("ScatterElements", List.of("zeros", "spread", "both"), "filled");
+    OnnxFileBuilder then = new OnnxFileBuilder();
+    then.node("Transpose", List.of("filled"), "turned").output("turned", FLOAT, 2, 4);
+    OnnxFileBuilder otherwise = new OnnxFileBuilder();
+    otherwise.node("Identity", List.of("zero"), "same").output("same", FLOAT);
+    file.node("Shape", List.of("spread"), "sizes")
+        .integers("last", new long[0], 1)
+        .integers("second", new long[0], 2)
+        .node("Gather", List.of("sizes", "last"), "width")
+        .node("Equal", List.of("width", "second"), "isTwo")
+        .node(
+            "If",
+            List.of("isTwo"),
+            "y",
+            subgraph("then_branch", then),
+            subgraph("else_branch", otherwise))
+        .output("y", FLOAT, 2, 4);
+    assertArrayEquals(new float[] {0, 3, 0, 5, 0, 3, 0, 5}, TestFiles.run(file, -1, 3, -2, 5));
+  }
+
+  /** As the masks of detectors grow: a row for each box that is found, at twice its size. */
+  @Test
+  void imagesOfAnOpenNumberGrow() throws Exception {
+    start(file, 4);
+    file.integers("images", new long[] {4}, -1, 1, 1, 1)
+        .floats("w", new long[] {1, 1, 1, 2}, 1, 10)
+        .floats("scales", new long[] {4}, 1, 1, 2, 1)
+        .floats("ones", new long[] {4, 1}, 1, 1, 1, 1)
+        .integers("rest", new long[] {1}, -1)
+        .node("Reshape", List.of("p", "images"), "small")
+        .node("ConvTranspose", List.of("small", "w"), "wide", ints("strides", 1, 2))
+        .node("Resize", List.of("wide", "", "scales"), "large")
+        .node("Shape", List.of("at"), "count")
+        .node("Concat", List.of("count", "rest"), "rows", integer("axis", 0))
+        .node("Reshape", List.of("large", "rows"), "flat")
+        .node("MatMul", List.of("flat", "ones"), "y")
+        .output("y", FLOAT, -1, 1);
+    assertArrayEquals(new float[] {44, 66}, TestFiles.run(file, -1, 2, 3, -4));
+  }
+
+  /** Before opset 13 the second axis is the one, where there are two. */
+  @Test
+  void oldSoftmaxOfOpenRows() throws Exception {
+    file.opset(11)
+        .input("x", FLOAT, 3)
+        .floats("zero", new long[0], 0)
+        .integers("pairs", new long[] {2}, -1, 1)
+        .node("Greater", List.of("x", "zero"), "is")
+        .node("NonZero", List.of("is"), "axes")
+        .node("Transpose", List.of("axes"), "at")
+        .node("GatherND", List.of("x", "at"), "p")
+        .node("Reshape", List.of("p", "pairs"), "column")
+        .node("Sub", List.of("column", "column"), "none")
+        .node("Concat", List.of("column", "none"), "both", integer("axis", 1))
+        .node("Softmax", List.of("both"), "y")
+        .output("y", FLOAT, -1, 2);
+    float part = (float) (1 / (1 + Math.exp(-2)));
+    assertArrayEquals(new float[] {part, 1 - part}, TestFiles.run(file, -1, 2, -3), 1e-6f);
   }
 }

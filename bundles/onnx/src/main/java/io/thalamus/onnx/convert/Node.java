@@ -286,7 +286,15 @@ final class Node {
               && !value.isConstant()
               && !value.isOpen();
       Sizes sizes = mayBeSizes ? Sizes.result(this) : null;
-      scope.put(onnx.outputs().get(output), sizes == null ? value : value.with(sizes));
+      Value known = value;
+      if (sizes != null) {
+        boolean isConstant = sizes.isWhole() && value.type() == DataType.INT64;
+        known =
+            isConstant
+                ? Value.of(Tensor.ofLongs(value.shape(), sizes.numbers()))
+                : value.with(sizes);
+      }
+      scope.put(onnx.outputs().get(output), known);
     }
   }
 

@@ -67,17 +67,43 @@ final class OpenIndexes {
   static void scatterElements(Node node) throws ModelFormatException {
     Ops ops = node.ops();
     Value data = node.openIn(0);
-    node.require(data.rank() == 1, "it is of " + data.text());
     Value indexes = OpenSizes.cast(ops, node.openIn(1), DataType.INT32);
+    int width = Dims.count(data.shape(), 1, data.rank());
+    node.require(
+        width > 0
+            && indexes.rank() == data.rank()
+            && node.axis(node.setting("axis", 0), data.rank()) == 0
+            && Dims.count(indexes.shape(), 1, indexes.rank()) == width,
+        "it is of " + data.text() + " and " + indexes.text());
+    Value places = indexes;
+    if (data.rank() > 1) {
+      Value reals = OpenSizes.cast(ops, indexes, DataType.FLOAT);
+      places = ofRows(ops, OpenSizes.reshape(ops, reals, indexes.dim(0), width));
+    }
     Value size = ops.cast(OpenSizes.size(ops, data, 0), DataType.INT32);
     Value updates = node.openIn(2);
     Value result =
         scattered(
             node,
-            OpenSizes.reshape(ops, data, data.dim(0), 1),
-            OpenMoves.counted(ops, indexes, size),
-            OpenSizes.reshape(ops, updates, updates.dim(0), 1));
-    node.out(OpenSizes.reshape(ops, result, data.dim(0)));
+            OpenSizes.reshape(ops, data, data.dim(0), width),
+            OpenMoves.counted(ops, places, size),
+            OpenSizes.reshape(ops, updates, updates.dim(0), width));
+    node.out(OpenSizes.reshape(ops, result, data.shape()));
+  }
+
+  /**
+   * The number that each row consists of, as PyTorch spreads the places of rows; the execution
+   * fails where a row has two, since elements with places of their own would cost a comparison
+   * each.
+   */
+  private static Value ofRows(Ops ops, Value rows) throws ModelFormatException {
+    Value least = OpenSizes.reduce(ops, OperationCode.REDUCE_MIN, rows, 1, false);
+    Value most = OpenSizes.reduce(ops, OperationCode.REDUCE_MAX, rows, 1, false);
+    Value isOne = OpenSizes.binary(ops, Binary.EQUAL, least, most);
+    Value beyond = OpenSizes.cast(ops, OpenSizes.not(ops, isOne), DataType.INT32);
+    Value nothing = OpenSizes.gather(ops, ops.integers(new int[] {1}, 0), 0, beyond);
+    Value places = OpenSizes.cast(ops, least, DataType.INT32);
+    return OpenSizes.binary(ops, Binary.ADD, places, nothing);
   }
 
   static void scatterNd(Node node) throws ModelFormatException {

@@ -47,15 +47,15 @@ final class OpenMoves {
     node.out(product);
   }
 
-  /** Sizes as far as they are known; 0 for others. */
-  private static int[] sizes(Node node, int input) throws ModelFormatException {
+  /** Sizes as far as they are known; 0 for others, {@code least} for what is less. */
+  private static int[] sizes(Node node, int input, int least) throws ModelFormatException {
     Value value = node.in(input);
     Sizes sizes = Sizes.of(value);
     node.require(value.rank() == 1, value.text() + " is no shape");
     int[] shape = new int[value.dim(0)];
     for (int i = 0; i < shape.length; i++) {
       long size = sizes == null ? Sizes.UNKNOWN : sizes.get(i);
-      shape[i] = size == Sizes.UNKNOWN ? 0 : Math.toIntExact(Math.max(size, 0));
+      shape[i] = size == Sizes.UNKNOWN ? 0 : Math.toIntExact(Math.max(size, least));
     }
     return shape;
   }
@@ -73,7 +73,7 @@ final class OpenMoves {
         shape[i] = shape[i] == 0 ? value.dim(i) : shape[i];
       }
     } else {
-      shape = sizes(node, 1);
+      shape = sizes(node, 1, -1);
     }
     node.require(shape != null, "it does not say to what shape");
     int[] target = Arrays.stream(shape).map(size -> Math.max(size, 0)).toArray();
@@ -484,7 +484,7 @@ final class OpenMoves {
     Value sizes = node.ops().cast(node.in(0), DataType.INT32);
     node.out(
         OpenSizes.fill(
-            node.ops(), value.type(), sizes(node, 0), sizes, value.constant().number(0)));
+            node.ops(), value.type(), sizes(node, 0, 0), sizes, value.constant().number(0)));
   }
 
   static void expand(Node node) throws ModelFormatException {
@@ -492,7 +492,7 @@ final class OpenMoves {
     Value value = node.openIn(0);
     DataType type = value.type() == DataType.BOOL ? DataType.INT32 : value.type();
     Value zeros =
-        OpenSizes.fill(ops, type, sizes(node, 1), ops.cast(node.in(1), DataType.INT32), 0);
+        OpenSizes.fill(ops, type, sizes(node, 1, 0), ops.cast(node.in(1), DataType.INT32), 0);
     Value sum = OpenSizes.binary(ops, Binary.ADD, OpenSizes.cast(ops, value, type), zeros);
     node.out(OpenSizes.cast(ops, sum, value.type()));
   }

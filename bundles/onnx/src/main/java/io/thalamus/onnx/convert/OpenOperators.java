@@ -7,6 +7,7 @@ import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.operations.extension.ThalamusExtension;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -85,6 +86,8 @@ final class OpenOperators {
     table.put("RoiAlign", RegionAlign::convert);
     table.put("LayerNormalization", OpenOperators::layerNormalization);
     table.put("Conv", OpenOperators::convolution);
+    table.put("Resize", Sampling::resize);
+    table.put("ConvTranspose", OpenOperators::transposedConvolution);
     table.put("ReduceSum", node -> reduce(node, OperationCode.REDUCE_SUM));
     table.put("ReduceMean", node -> reduce(node, OperationCode.MEAN));
     table.put("ReduceMax", node -> reduce(node, OperationCode.REDUCE_MAX));
@@ -315,6 +318,53 @@ final class OpenOperators {
     node.out(OpenSizes.transpose(ops, result, 0, 3, 1, 2));
   }
 
+  private static void transposedConvolution(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.openIn(0);
+    Value weights = node.in(1);
+    int[] dilations = node.list("dilations", 2, 1);
+    int[] extra = node.list("output_padding", 2, 0);
+    node.require(
+        value.rank() == 4
+            && weights.rank() == 4
+            && value.type().isFloat()
+            && Dims.count(value.shape(), 1, 4) > 0
+            && value.dim(1) == weights.dim(0)
+            && node.setting("group", 1) == 1
+            && !node.hasSetting("output_shape")
+            && node.text("auto_pad", "NOTSET").equals("NOTSET")
+            && Arrays.equals(dilations, new int[] {1, 1})
+            && Arrays.equals(extra, new int[2]),
+        value.text() + " has another open size than that of its first axis, or groups, or holes");
+    int[] strides = node.list("strides", 2, 1);
+    int[] pads = node.list("pads", 4, 0);
+    int units = weights.dim(1);
+    int[] shape = {value.dim(0), 0, 0, units};
+    for (int i = 0; i < 2; i++) {
+      int size = strides[i] * (value.dim(i + 2) - 1) + weights.dim(i + 2);
+      shape[i + 1] = size - pads[i] - pads[i + 2];
+      node.require(shape[i + 1] > 0 && strides[i] > 0, "its result has no elements");
+    }
+    Value bias = node.has(2) ? node.in(2) : ops.fill(value.type(), new int[] {units}, 0);
+    Value result =
+        ops.emitSized(
+            value.type(),
+            shape,
+            OperationCode.TRANSPOSE_CONV_2D,
+            ops.operand(OpenSizes.transpose(ops, value, 0, 2, 3, 1)),
+            ops.operand(ops.transpose(weights, 1, 2, 3, 0)),
+            ops.operand(bias),
+            ops.int32(pads[1]),
+            ops.int32(pads[3]),
+            ops.int32(pads[0]),
+            ops.int32(pads[2]),
+            ops.int32(strides[1]),
+            ops.int32(strides[0]),
+            ops.int32(0),
+            ops.bool(false));
+    node.out(OpenSizes.transpose(ops, result, 0, 3, 1, 2));
+  }
+
   private static void place(Node node, OperationType operation) throws ModelFormatException {
     Ops ops = node.ops();
     Value value = node.openIn(0);
@@ -336,10 +386,12 @@ final class OpenOperators {
   private static void softmax(Node node) throws ModelFormatException {
     Ops ops = node.ops();
     Value value = node.openIn(0);
+    boolean isOld = node.opset() < 13;
+    int axis = node.axis(node.setting("axis", isOld ? 1 : -1), value.rank());
+    // Old ones take all axes from one on together.
     node.require(
-        node.opset() >= 13 && value.rank() <= 4 && value.type().isFloat(),
+        (!isOld || axis == value.rank() - 1) && value.rank() <= 4 && value.type().isFloat(),
         "it is of " + value.text());
-    int axis = node.axis(node.setting("axis", -1), value.rank());
     node.out(
         ops.emitSized(
             value.type(),

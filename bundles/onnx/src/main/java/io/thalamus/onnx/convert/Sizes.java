@@ -24,6 +24,42 @@ record Sizes(long[] numbers, long most) {
     return numbers[place];
   }
 
+  /** Of vectors, as PyTorch has sizes where -1 keeps one: each number by those in its place. */
+  private static Sizes each(Node node) throws ModelFormatException {
+    Sizes[] parts = new Sizes[node.inputs()];
+    int count = 1;
+    for (int i = 0; i < parts.length; i++) {
+      Value part = node.any(i);
+      parts[i] = part.isSequence() || part.isOpen() || part.rank() > 1 ? null : of(part);
+      if (parts[i] == null) {
+        return null;
+      }
+      count = Math.max(count, parts[i].numbers.length);
+    }
+    boolean isChoice = parts.length == 3;
+    long[] numbers = new long[count];
+    for (int i = 0; i < count; i++) {
+      long first = parts[0].at(i, count);
+      long a = parts[isChoice ? 1 : 0].at(i, count);
+      long b = parts[isChoice ? 2 : 1].at(i, count);
+      if (isChoice) {
+        numbers[i] = a == b ? a : first == UNKNOWN ? UNKNOWN : first != 0 ? a : b;
+      } else {
+        numbers[i] = a == UNKNOWN || b == UNKNOWN ? UNKNOWN : a == b ? 1 : 0;
+      }
+    }
+    return new Sizes(numbers);
+  }
+
+  private long at(int place, int count) {
+    return numbers.length == count ? numbers[place] : numbers.length == 1 ? numbers[0] : UNKNOWN;
+  }
+
+  /** Returns whether each number is known. */
+  boolean isWhole() {
+    return most == UNKNOWN && Arrays.stream(numbers).noneMatch(number -> number == UNKNOWN);
+  }
+
   /** What is known of a value; null where it is nothing. */
   static Sizes of(Value value) {
     if (value.sizes() != null) {
@@ -69,6 +105,9 @@ record Sizes(long[] numbers, long most) {
               LongStream.concat(joined, Arrays.stream(sizes == null ? numbers : sizes.numbers));
         }
         return isAny ? new Sizes(joined.toArray()) : null;
+      }
+      case "Equal", "Where" -> {
+        return each(node);
       }
       case "ReduceMin", "Min" -> {
         long least = UNKNOWN;
