@@ -2,6 +2,7 @@
 package io.thalamus.onnx;
 
 import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
+import static io.thalamus.onnx.OnnxFileBuilder.INT64;
 import static io.thalamus.onnx.OnnxFileBuilder.integer;
 import static io.thalamus.onnx.OnnxFileBuilder.text;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
@@ -17,6 +18,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Operators that ONNX's own tests do not reach, against numbers from their definitions. */
 class OperatorsTest {
   private static final int UINT8 = 2;
+  private static final int FLOAT16 = 10;
 
   private final OnnxFileBuilder file = new OnnxFileBuilder();
 
@@ -216,5 +218,88 @@ class OperatorsTest {
         .node("Col2Im", List.of("x", "image", "block"), "y")
         .output("y", FLOAT, 1, 1, 3);
     assertArrayEquals(new float[] {1, 2 + 10, 20}, TestFiles.run(file, 1, 2, 10, 20));
+  }
+
+  /** The largest end stands for the beginning where steps go backwards, as ONNX Runtime has it. */
+  @Test
+  void sliceBackwardsToTheLargestEnd() throws Exception {
+    file.input("x", FLOAT, 4)
+        .integers("from", new long[] {1}, 2)
+        .integers("to", new long[] {1}, Long.MAX_VALUE)
+        .integers("axis", new long[] {1}, 0)
+        .integers("step", new long[] {1}, -1)
+        .node("Slice", List.of("x", "from", "to", "axis", "step"), "y")
+        .output("y", FLOAT, 3);
+    assertArrayEquals(new float[] {3, 2, 1}, TestFiles.run(file, 1, 2, 3, 4));
+  }
+
+  /** Old masks are those of what is dropped, which is nothing. */
+  @ParameterizedTest
+  @CsvSource({"10, 0", "12, 1"})
+  void masksOfDropout(int opset, float expected) throws Exception {
+    file.opset(opset)
+        .input("x", FLOAT, 2)
+        .node("Dropout", List.of("x"), List.of("same", "mask"))
+        .node("Cast", List.of("mask"), "m", integer("to", FLOAT))
+        .node("Sub", List.of("x", "same"), "zero")
+        .node("Add", List.of("zero", "m"), "y")
+        .output("y", FLOAT, 2);
+    assertArrayEquals(new float[] {expected, expected}, TestFiles.run(file, 5, 6));
+  }
+
+  /** Where gates are coupled, a cell forgets as much as it takes in. */
+  @Test
+  void coupledGates() throws Exception {
+    file.input("x", FLOAT, 2, 1, 1)
+        .floats("w", new long[] {1, 4, 1}, 0.5f, -1, 7, 2)
+        .floats("r", new long[] {1, 4, 1}, 0.25f, 0.5f, 9, -1)
+        .node(
+            "LSTM",
+            List.of("x", "w", "r"),
+            "y",
+            integer("hidden_size", 1),
+            integer("input_forget", 1))
+        .output("y", FLOAT, 2, 1, 1, 1);
+    double[] x = {1.5, -0.5};
+    float[] expected = new float[2];
+    double h = 0;
+    double c = 0;
+    for (int step = 0; step < 2; step++) {
+      double in = 1 / (1 + Math.exp(-0.5 * x[step] - 0.25 * h));
+      double out = 1 / (1 + Math.exp(x[step] - 0.5 * h));
+      c = (1 - in) * c + in * Math.tanh(2 * x[step] - h);
+      h = out * Math.tanh(c);
+      expected[step] = (float) h;
+    }
+    assertArrayEquals(expected, TestFiles.run(file, 1.5f, -0.5f), 1e-6f);
+  }
+
+  /** Near a quarter of a turn a tangent hangs on the last bits, which FLOAT16 has not. */
+  @Test
+  void tangentsOfHalves() throws Exception {
+    file.input("x", FLOAT, 1)
+        .node("Cast", List.of("x"), "half", integer("to", FLOAT16))
+        .node("Tan", List.of("half"), "tan")
+        .node("Cast", List.of("tan"), "y", integer("to", FLOAT))
+        .output("y", FLOAT, 1);
+    assertArrayEquals(new float[] {(float) Math.tan(1.5625)}, TestFiles.run(file, 1.5625f), 0.01f);
+  }
+
+  /** The least of a place and what is meant for it, of 64-bit integers. */
+  @Test
+  void leastOfScatteredIntegers() throws Exception {
+    file.opset(18)
+        .input("x", FLOAT, 3)
+        .node("Cast", List.of("x"), "places", integer("to", INT64))
+        .integers("all", new long[] {4}, 5, 5, 5, 5)
+        .integers("updates", new long[] {3}, 7, 3, 4)
+        .node(
+            "ScatterElements",
+            List.of("all", "places", "updates"),
+            "least",
+            text("reduction", "min"))
+        .node("Cast", List.of("least"), "y", integer("to", FLOAT))
+        .output("y", FLOAT, 4);
+    assertArrayEquals(new float[] {5, 5, 3, 5}, TestFiles.run(file, 1, 2, 2));
   }
 }

@@ -30,7 +30,7 @@ final class Angles {
 
   /** The cosine, as a sine further on. */
   static Value cos(Ops ops, Value value) throws ModelFormatException {
-    return ops.unary(Unary.SIN, ops.add(value, Math.PI / 2));
+    return ops.inSingle(value, real -> ops.unary(Unary.SIN, ops.add(real, Math.PI / 2)));
   }
 
   private static void tan(Node node) throws ModelFormatException {

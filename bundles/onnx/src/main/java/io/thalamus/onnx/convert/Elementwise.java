@@ -192,7 +192,8 @@ final class Elementwise {
         !isTraining || node.isKnown(1) && node.onlyNumber(1) == 0,
         "it may drop elements at random, as in training");
     node.out(node.in(0));
-    node.out(1, node.ops().fill(DataType.BOOL, node.in(0).shape(), 1));
+    // Old ones name what they dropped, new ones what they kept, as ONNX Runtime has it.
+    node.out(1, node.ops().fill(DataType.BOOL, node.in(0).shape(), node.opset() < 12 ? 0 : 1));
   }
 
   private static void clip(Node node) throws ModelFormatException {

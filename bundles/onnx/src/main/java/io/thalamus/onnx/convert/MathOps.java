@@ -285,13 +285,16 @@ class MathOps extends MoveOps {
     if (value.isConstant()) {
       return Value.of(value.constant().map(value.type(), Math::rint, x -> x, budget()));
     }
-    Value real = single(value);
-    Value size = unary(Unary.ABS, real);
-    Value whole = add(add(size, FIRST_WHOLE), -FIRST_WHOLE);
-    Value isNegative = binary(Binary.LESS, real, number(DataType.FLOAT, 0));
-    Value signed = select(isNegative, unary(Unary.NEG, whole), whole);
-    Value isSmall = binary(Binary.LESS, size, number(DataType.FLOAT, FIRST_WHOLE));
-    return Value.of(value.type(), value.shape(), operand(select(isSmall, signed, real)));
+    return inSingle(
+        value,
+        real -> {
+          Value size = unary(Unary.ABS, real);
+          Value whole = add(add(size, FIRST_WHOLE), -FIRST_WHOLE);
+          Value isNegative = binary(Binary.LESS, real, number(DataType.FLOAT, 0));
+          Value signed = select(isNegative, unary(Unary.NEG, whole), whole);
+          Value isSmall = binary(Binary.LESS, size, number(DataType.FLOAT, FIRST_WHOLE));
+          return select(isSmall, signed, real);
+        });
   }
 
   /**
@@ -299,15 +302,15 @@ class MathOps extends MoveOps {
    * fractions, so that the addition rounds.
    */
   Value roundSmall(Value value) throws ModelFormatException {
-    Value whole = add(add(single(value), TO_WHOLE), -TO_WHOLE);
-    return whole.isConstant()
-        ? cast(whole, value.type())
-        : Value.of(value.type(), value.shape(), operand(whole));
+    return inSingle(value, real -> add(add(real, TO_WHOLE), -TO_WHOLE));
   }
 
-  /** Reals as FLOAT, which all of them are computed in: FLOAT16 has not all of its constants. */
-  private Value single(Value value) throws ModelFormatException {
-    return cast(value, DataType.FLOAT);
+  /** A step on reals as FLOAT, which all of them are computed in: FLOAT16 lacks some constants. */
+  Value inSingle(Value value, Step step) throws ModelFormatException {
+    Value result = step.of(cast(value, DataType.FLOAT));
+    return result.isConstant()
+        ? cast(result, value.type())
+        : Value.of(value.type(), result.shape(), operand(result));
   }
 
   /** Floats that are whole numbers of a type, as such. */

@@ -139,7 +139,9 @@ final class Movement {
     return (int) Math.clamp(counted, 0L, step > 0 ? size : Math.max(0, size - 1));
   }
 
-  static int length(int first, int end, int size, int step) {
+  static int length(int first, int stated, int size, int step) {
+    // The largest number is the end on either way, as ONNX Runtime has it.
+    int end = step < 0 && stated == Integer.MAX_VALUE ? Integer.MIN_VALUE : stated;
     long counted = end < 0 ? end + (long) size : end;
     if (step > 0) {
       long last = Math.clamp(counted, 0L, size);

@@ -293,9 +293,11 @@ final class Recurrent {
       throws ModelFormatException {
     Ops ops = cell.ops();
     Value c = states.get(1);
-    cell.node().require(!cell.node().flag("input_forget", false), "its gates are coupled");
     Value in = cell.activated(0, peeped(cell, sums.get(0), c, 0));
-    Value forget = cell.activated(0, peeped(cell, sums.get(2), c, 2));
+    Value forget =
+        cell.node().flag("input_forget", false)
+            ? ops.sub(ops.number(in.type(), 1), in)
+            : cell.activated(0, peeped(cell, sums.get(2), c, 2));
     Value fresh = cell.activated(1, sums.get(3));
     Value next = ops.add(ops.mul(forget, c), ops.mul(in, fresh));
     Value out = cell.activated(0, peeped(cell, sums.get(1), next, 1));

@@ -147,18 +147,23 @@ final class Scatter {
       case "max" -> {
         kind = Reduction.MAX;
         pair = Binary.MAXIMUM;
-        neutral = rows.type().elements().least();
+        neutral = computed(rows.type()).elements().least();
       }
       case "min" -> {
         kind = Reduction.MIN;
         pair = Binary.MINIMUM;
-        neutral = rows.type().elements().most();
+        neutral = computed(rows.type()).elements().most();
       }
       default -> throw node.refuse("its reduction is " + reduction);
     }
     Value chosen = ops.select(meant, all, ops.number(rows.type(), neutral));
     Value reduced = ops.reshape(ops.reduce(kind, chosen, 1), rows.shape());
     return ops.binary(pair, rows, reduced);
+  }
+
+  /** The type that numbers of a type are computed in. */
+  private static DataType computed(DataType type) {
+    return type == DataType.INT64 ? DataType.INT32 : type;
   }
 
   /** For each row the last update that is meant for it, or itself. */
