@@ -4,6 +4,7 @@ package io.thalamus.onnx;
 import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
 import static io.thalamus.onnx.OnnxFileBuilder.INT64;
 import static io.thalamus.onnx.OnnxFileBuilder.integer;
+import static io.thalamus.onnx.OnnxFileBuilder.real;
 import static io.thalamus.onnx.OnnxFileBuilder.text;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -301,5 +302,42 @@ class OperatorsTest {
         .node("Cast", List.of("least"), "y", integer("to", FLOAT))
         .output("y", FLOAT, 4);
     assertArrayEquals(new float[] {5, 5, 3, 5}, TestFiles.run(file, 1, 2, 2));
+  }
+
+  /** What gates are given is limited; what a cell holds is not, as ONNX Runtime has it. */
+  @Test
+  void limitsOfGates() throws Exception {
+    file.input("x", FLOAT, 1, 1, 1)
+        .floats("w", new long[] {1, 4, 1}, 0, 0, 0, 5)
+        .floats("r", new long[] {1, 4, 1}, 0, 0, 0, 0)
+        .floats("h", new long[] {1, 1, 1}, 0)
+        .floats("c", new long[] {1, 1, 1}, 2)
+        .node(
+            "LSTM",
+            List.of("x", "w", "r", "", "", "h", "c"),
+            "y",
+            integer("hidden_size", 1),
+            real("clip", 0.5f))
+        .output("y", FLOAT, 1, 1, 1, 1);
+    double cell = 0.5 * 2 + 0.5 * Math.tanh(0.5);
+    float expected = (float) (0.5 * Math.tanh(cell));
+    assertArrayEquals(new float[] {expected}, TestFiles.run(file, 1), 1e-6f);
+  }
+
+  @Test
+  void nothingIsInfiniteWhereNothingIsAsked() throws Exception {
+    file.input("x", FLOAT, 2)
+        .node(
+            "IsInf",
+            List.of("x"),
+            "is",
+            integer("detect_positive", 0),
+            integer("detect_negative", 0))
+        .node("Cast", List.of("is"), "none", integer("to", FLOAT))
+        .floats("one", new long[0], 1)
+        .node("Min", List.of("x", "one"), "least")
+        .node("Add", List.of("least", "none"), "y")
+        .output("y", FLOAT, 2);
+    assertArrayEquals(new float[] {1, 0.5f}, TestFiles.run(file, Float.POSITIVE_INFINITY, 0.5f));
   }
 }

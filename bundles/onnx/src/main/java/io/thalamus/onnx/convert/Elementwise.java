@@ -169,8 +169,7 @@ final class Elementwise {
     Value isBelow = ops.binary(Binary.LESS, value, least);
     boolean isWanted = node.flag("detect_positive", true);
     if (!node.flag("detect_negative", true)) {
-      node.require(isWanted, "it detects nothing");
-      node.out(isAbove);
+      node.out(isWanted ? isAbove : ops.fill(DataType.BOOL, value.shape(), 0));
     } else {
       node.out(isWanted ? ops.binary(Binary.OR, isAbove, isBelow) : isBelow);
     }

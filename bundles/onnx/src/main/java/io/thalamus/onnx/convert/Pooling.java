@@ -146,11 +146,16 @@ final class Pooling {
         Arrays.stream(frame.before()).allMatch(size -> size == 0)
             && Arrays.stream(frame.after()).allMatch(size -> size == 0);
     if (frame.isPlain(value.shape()) && value.type().isFloat() && (!isAll || isUnpadded)) {
-      node.out(flatPooling(ops, OperationCode.AVERAGE_POOL_2D, value, frame));
+      means(node, value, flatPooling(ops, OperationCode.AVERAGE_POOL_2D, value, frame));
       return;
     }
     Value sums = reduced(ops, Reduction.SUM, frame.windows(ops, value, 0), frame);
-    node.out(ops.div(sums, counts(ops, value, frame, isAll)));
+    means(node, value, ops.div(sums, counts(ops, value, frame, isAll)));
+  }
+
+  private static void means(Node node, Value value, Value means) throws ModelFormatException {
+    boolean isOfBytes = value.origin() == Value.Origin.BYTES;
+    node.out(isOfBytes ? means.from(Value.Origin.MEANS_OF_BYTES) : means);
   }
 
   /** For each position how many cells count. */

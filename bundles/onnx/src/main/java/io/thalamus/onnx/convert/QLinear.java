@@ -81,6 +81,13 @@ final class QLinear {
     if (isLast) {
       result = node.ops().toEnd(result, 1);
     }
+    if (operator.equals("AveragePool")) {
+      Value zero = node.has(4) ? node.ops().reshape(node.in(4)) : null;
+      Value scale = node.ops().reshape(node.in(3));
+      DataType type = node.in(0).type();
+      node.out(Quantization.quantizedMeans(node.ops(), result, scale, zero, type));
+      return;
+    }
     give(node, result, 3);
   }
 

@@ -79,6 +79,17 @@ final class Quantization {
     return ops.whole(ops.min(ops.max(shifted, least), most), type);
   }
 
+  /**
+   * {@code saturate(round(value / scale + zero))}, as ONNX Runtime has it for AveragePool alone: of
+   * two integers the even one depends on the zero point.
+   */
+  static Value quantizedMeans(Ops ops, Value value, Value scale, Value zero, DataType type)
+      throws ModelFormatException {
+    Value steps = ops.div(value, scale);
+    Value shifted = zero == null ? steps : ops.add(steps, ops.cast(zero, steps.type()));
+    return quantized(ops, shifted, ops.number(shifted.type(), 1), null, type);
+  }
+
   /** Returns whether a type has 8 or 16 bits. */
   private static boolean isSmall(DataType type) {
     return type.is8Bit() || type == DataType.INT16 || type == DataType.UINT16;
@@ -95,6 +106,10 @@ final class Quantization {
                 ? DataType.UINT8
                 : node.anyType("output_dtype", DataType.UINT8);
     node.require(isSmall(type), "it quantizes to " + type);
+    if (value.origin() == Value.Origin.MEANS_OF_BYTES && type.is8Bit()) {
+      node.out(quantizedMeans(node.ops(), value, node.ops().cast(scale, value.type()), zero, type));
+      return;
+    }
     node.out(quantized(node.ops(), value, node.ops().cast(scale, value.type()), zero, type));
   }
 
@@ -103,7 +118,9 @@ final class Quantization {
     Value scale = along(node, node.in(1), value);
     Value zero = node.has(2) ? along(node, node.in(2), value) : null;
     int axis = value.rank() == 0 ? 0 : node.setting("axis", 1);
-    node.out(dequantized(node.ops(), value, scale, zero, axis));
+    Value real = dequantized(node.ops(), value, scale, zero, axis);
+    boolean isComputed = value.type().is8Bit() && !real.isConstant();
+    node.out(isComputed ? real.from(Value.Origin.BYTES) : real);
   }
 
   /** {@code (value - zero) * scale}. */

@@ -51,7 +51,11 @@ final class Recurrent {
     }
 
     Value activated(int index, Value value) throws ModelFormatException {
-      Value limited = clip > 0 ? ops().min(ops().max(value, -clip), clip) : value;
+      return reached(index, clip > 0 ? ops().min(ops().max(value, -clip), clip) : value);
+    }
+
+    /** The same without the limits, which ONNX Runtime spares the cells of an LSTM. */
+    Value reached(int index, Value limited) throws ModelFormatException {
       return switch (activations.get(index)) {
         case "Sigmoid" -> ops().unary(Unary.LOGISTIC, limited);
         case "Tanh" -> ops().unary(Unary.TANH, limited);
@@ -301,7 +305,7 @@ final class Recurrent {
     Value fresh = cell.activated(1, sums.get(3));
     Value next = ops.add(ops.mul(forget, c), ops.mul(in, fresh));
     Value out = cell.activated(0, peeped(cell, sums.get(1), next, 1));
-    states.set(0, ops.mul(out, cell.activated(2, next)));
+    states.set(0, ops.mul(out, cell.reached(2, next)));
     states.set(1, next);
   }
 

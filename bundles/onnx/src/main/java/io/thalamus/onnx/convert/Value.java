@@ -38,6 +38,16 @@ final class Value {
   private Value rows;
   private Value turned;
   private Sizes sizes;
+  private Origin origin = Origin.OTHER;
+
+  /** The way to real numbers that decides on how they are rounded. */
+  enum Origin {
+    OTHER,
+    /** DequantizeLinear of 8-bit integers. */
+    BYTES,
+    /** The means of such numbers, by AveragePool. */
+    MEANS_OF_BYTES
+  }
 
   private Value(DataType type, int[] shape, Tensor constant, int operand) {
     this.type = type;
@@ -149,6 +159,17 @@ final class Value {
     value.isOpen = isOpen;
     value.turned = turned;
     value.sizes = known;
+    return value;
+  }
+
+  Origin origin() {
+    return origin;
+  }
+
+  /** The same known or computed value, of which the origin is known. */
+  Value from(Origin known) {
+    Value value = as(shape);
+    value.origin = known;
     return value;
   }
 
