@@ -90,6 +90,13 @@ public final class Assembler {
     label.bind(encoder.size());
   }
 
+  /** Returns a label of the next instruction. */
+  public Label label() {
+    Label label = new Label();
+    bind(label);
+    return label;
+  }
+
   /** Returns the label of words that will stand behind the code. */
   public Label constant(int... words) {
     for (Constant constant : constants) {
@@ -256,6 +263,12 @@ public final class Assembler {
       encoder.byte8(0x80 | condition.ordinal());
       encoder.distance(label);
     }
+  }
+
+  /** Takes 1 from a register, and jumps to a label unless that leaves 0. */
+  public void countDown(Gpr counter, Label again) {
+    emit(Alu.SUB, counter, 1);
+    jump(Condition.NOT_EQUAL, again);
   }
 
   private boolean isNear(Label label) {

@@ -5,7 +5,6 @@ import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Length;
@@ -42,7 +41,8 @@ public record BytePairs(
     int secondStep,
     boolean isSigned,
     int firstZeroPoint,
-    int secondZeroPoint) {
+    int secondZeroPoint)
+    implements FunctionSource {
   /**
    * The factors by which the bytes of each tensor are rescaled.
    *
@@ -71,23 +71,14 @@ public record BytePairs(
   private static final int SUM = 7;
 
   /** Returns the function: o0 is the first, o1 the result, o2 the second, in memory. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments(false);
-    Label again = new Label();
-    a.bind(again);
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin(false);
+    Label again = a.label();
     run(emitter);
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
+    a.countDown(Gpr.R9, again);
     a.vzeroupper();
-    a.ret();
-    return new Function(
-        entry,
+    return emitter.end(
         new Extent(isFirstRepeated ? 1 : count, firstStep),
         new Extent(count, count),
         new Extent(isSecondRepeated ? 1 : count, secondStep),
@@ -148,8 +139,7 @@ public record BytePairs(
     }
     Assembler a = emitter.assembler();
     a.mov(Gpr.RAX, rounds);
-    Label again = new Label();
-    a.bind(again);
+    Label again = a.label();
     int pair = Rescale.pair(length);
     step(emitter, length, pair);
     a.emit(Alu.ADD, Gpr.RCX, pair);
@@ -159,8 +149,7 @@ public record BytePairs(
     if (!isSecondRepeated) {
       a.emit(Alu.ADD, Gpr.R8, pair);
     }
-    a.emit(Alu.SUB, Gpr.RAX, 1);
-    a.jump(Condition.NOT_EQUAL, again);
+    a.countDown(Gpr.RAX, again);
   }
 
   private void step(Emitter emitter, Length length, int bytes) {

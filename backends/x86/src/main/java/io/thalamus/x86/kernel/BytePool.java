@@ -5,7 +5,6 @@ import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Length;
@@ -44,7 +43,8 @@ public record BytePool(
     int resultStep,
     int zeroPoint,
     int low,
-    int high) {
+    int high)
+    implements FunctionSource {
   /** The results. */
   public enum Kind {
     MAXIMUM,
@@ -65,41 +65,30 @@ public record BytePool(
   private static final Vector ZERO = new Vector(Length.YMM, 4);
 
   /** Returns the function: o0 is the source, o1 the result; a block is a window. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments();
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin();
     a.emit(Binary.VXORPS, ZERO, ZERO, ZERO);
-    Label again = new Label();
-    a.bind(again);
+    Label again = a.label();
     a.mov(Gpr.R10, Gpr.RDX);
     a.mov(Gpr.R11, Gpr.RCX);
     if (channels >= AT_ONCE) {
       a.mov(Gpr.RSI, channels / AT_ONCE);
-      Label next = new Label();
-      a.bind(next);
+      Label next = a.label();
       part(emitter, AT_ONCE);
       a.emit(Alu.ADD, Gpr.R10, AT_ONCE);
       a.emit(Alu.ADD, Gpr.R11, AT_ONCE);
-      a.emit(Alu.SUB, Gpr.RSI, 1);
-      a.jump(Condition.NOT_EQUAL, next);
+      a.countDown(Gpr.RSI, next);
     }
     if (channels % AT_ONCE > 0) {
       part(emitter, channels % AT_ONCE);
     }
     a.emit(Alu.ADD, Gpr.RDX, windowStep);
     a.emit(Alu.ADD, Gpr.RCX, resultStep);
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
+    a.countDown(Gpr.R9, again);
     a.vzeroupper();
-    a.ret();
     long seen = (height - 1L) * heightStep + (width - 1L) * widthStep + channels;
-    return new Function(
-        entry, new Extent(seen, windowStep), new Extent(channels, resultStep), Extent.NONE, false);
+    return emitter.end(new Extent(seen, windowStep), new Extent(channels, resultStep));
   }
 
   /** Walks over a window with rdi. */

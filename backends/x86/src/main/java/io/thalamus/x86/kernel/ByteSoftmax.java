@@ -18,7 +18,7 @@ import io.thalamus.x86.asm.Shift;
  * @param count scores of a line
  * @param isSigned whether bytes are
  */
-public record ByteSoftmax(int count, boolean isSigned) {
+public record ByteSoftmax(int count, boolean isSigned) implements FunctionSource {
   /** Scores of a line, whose sum has 12 integer bits. */
   public static final int MOST = 4095;
 
@@ -32,18 +32,14 @@ public record ByteSoftmax(int count, boolean isSigned) {
   private static final int STEPS = 3;
 
   /** Returns the function: o0 is the source, o1 the result, o2 the tables; a block is a line. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter.assembler()));
-  }
-
-  private Function write(Assembler a) {
-    final int entry = a.position();
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.assembler();
     a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
     a.mov(Gpr.R11, Gpr.RCX);
     a.emit(Alu.ADD, Gpr.R11, Gpr.RDI);
     a.emit(Alu.ADD, Gpr.R8, Gpr.RSI);
-    Label again = new Label();
-    a.bind(again);
+    Label again = a.label();
     a.mov(Gpr.RAX, 0);
     each(
         a,
@@ -87,17 +83,14 @@ public record ByteSoftmax(int count, boolean isSigned) {
         });
     a.emit(Alu.ADD, Gpr.RDX, count);
     a.emit(Alu.ADD, Gpr.R11, count);
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
-    a.ret();
+    a.countDown(Gpr.R9, again);
     Extent lines = new Extent(count, count);
-    return new Function(entry, lines, lines, new Extent(TABLES, 0), true);
+    return emitter.end(lines, lines, new Extent(TABLES, 0), true);
   }
 
   private void each(Assembler a, Runnable body) {
     a.mov(Gpr.R10, 0);
-    Label next = new Label();
-    a.bind(next);
+    Label next = a.label();
     body.run();
     a.emit(Alu.ADD, Gpr.R10, 1);
     a.emit(Alu.CMP, Gpr.R10, count);

@@ -4,7 +4,6 @@ package io.thalamus.x86.kernel;
 import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 
@@ -13,36 +12,28 @@ import io.thalamus.x86.asm.Label;
  *
  * @param count bytes of the run
  */
-public record ByteTable(int count) {
+public record ByteTable(int count) implements FunctionSource {
   /** Bytes of a table. */
   public static final int SIZE = 256;
 
   private static final int UNROLLED = 4;
 
   /** Returns the function: o0 is the source, o1 the result, o2 the table. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments(true);
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin(true);
     int rounds = count / UNROLLED;
     if (rounds > 0) {
       a.mov(Gpr.R9, rounds);
-      Label again = new Label();
-      a.bind(again);
+      Label again = a.label();
       bytes(a, UNROLLED);
       a.emit(Alu.ADD, Gpr.RDX, UNROLLED);
       a.emit(Alu.ADD, Gpr.RCX, UNROLLED);
-      a.emit(Alu.SUB, Gpr.R9, 1);
-      a.jump(Condition.NOT_EQUAL, again);
+      a.countDown(Gpr.R9, again);
     }
     bytes(a, count % UNROLLED);
-    a.ret();
     Extent run = new Extent(count, 0);
-    return new Function(entry, run, run, new Extent(SIZE, 0), true);
+    return emitter.end(run, run, new Extent(SIZE, 0), true);
   }
 
   private static void bytes(Assembler a, int number) {

@@ -5,7 +5,6 @@ import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Length;
@@ -22,32 +21,26 @@ import java.util.Arrays;
  * @param zeroPoint of the bytes
  * @param scale of the bytes
  */
-public record BytesToFloats(int count, boolean isSigned, int zeroPoint, float scale) {
+public record BytesToFloats(int count, boolean isSigned, int zeroPoint, float scale)
+    implements FunctionSource {
   private static final int LANES = 8;
   private static final Vector VALUE = new Vector(Length.YMM, 0);
   private static final Vector MASK = new Vector(Length.YMM, 1);
 
   /** Returns the function: o0 is the source, o1 the result. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments();
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin();
     Unary widen = isSigned ? Unary.VPMOVSXBD : Unary.VPMOVZXBD;
     if (count >= LANES) {
       a.mov(Gpr.RAX, count / LANES);
-      Label again = new Label();
-      a.bind(again);
+      Label again = a.label();
       a.emit(widen, VALUE, Address.at(Gpr.RDX, 0));
       convert(a);
       a.store(Move.VMOVUPS, Address.at(Gpr.RCX, 0), VALUE);
       a.emit(Alu.ADD, Gpr.RDX, LANES);
       a.emit(Alu.ADD, Gpr.RCX, LANES * Float.BYTES);
-      a.emit(Alu.SUB, Gpr.RAX, 1);
-      a.jump(Condition.NOT_EQUAL, again);
+      a.countDown(Gpr.RAX, again);
     }
     int tail = count % LANES;
     if (tail > 0) {
@@ -58,9 +51,7 @@ public record BytesToFloats(int count, boolean isSigned, int zeroPoint, float sc
       a.vmaskmovps(Address.at(Gpr.RCX, 0), MASK, VALUE);
     }
     a.vzeroupper();
-    a.ret();
-    return new Function(
-        entry, new Extent(count, 0), new Extent((long) count * Float.BYTES, 0), Extent.NONE, false);
+    return emitter.end(new Extent(count, 0), new Extent((long) count * Float.BYTES, 0));
   }
 
   private void convert(Assembler a) {

@@ -20,7 +20,7 @@ import io.thalamus.x86.asm.Vector;
  * @param to type of the result
  * @param count elements
  */
-public record Cast(Type from, Type to, int count) {
+public record Cast(Type from, Type to, int count) implements FunctionSource {
   private static final int LANES = 8;
   private static final Vector VALUE = new Vector(Length.YMM, 0);
   private static final Vector ARGUMENT = new Vector(Length.YMM, 1);
@@ -54,23 +54,13 @@ public record Cast(Type from, Type to, int count) {
   }
 
   /** Returns the function: o0 is the source, o1 the result. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments();
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin();
     Loops.convert(a, count, LANES, from.size, to.size, elements -> some(emitter, elements));
     a.vzeroupper();
-    a.ret();
-    return new Function(
-        entry,
-        new Extent((long) count * from.size, 0),
-        new Extent((long) count * to.size, 0),
-        Extent.NONE,
-        false);
+    return emitter.end(
+        new Extent((long) count * from.size, 0), new Extent((long) count * to.size, 0));
   }
 
   private void some(Emitter emitter, int elements) {

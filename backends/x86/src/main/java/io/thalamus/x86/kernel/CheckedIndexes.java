@@ -18,7 +18,8 @@ import java.util.List;
  * @param limits by place in a tuple: no index is as large as this
  * @param steps by place in a tuple: bytes from what one index names to what the next does
  */
-public record CheckedIndexes(int count, List<Integer> limits, List<Integer> steps) {
+public record CheckedIndexes(int count, List<Integer> limits, List<Integer> steps)
+    implements FunctionSource {
   /** Bytes of what is told for a place in a tuple: 0 if all indexes are within bounds. */
   public static final int STATUS = Long.BYTES;
 
@@ -47,14 +48,9 @@ public record CheckedIndexes(int count, List<Integer> limits, List<Integer> step
    * Returns the function: o0 are the indexes, of 32 bits; o1 is what is told for each place in a
    * tuple, and behind it the beginnings of rows, of 64 bits. There is one block.
    */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments();
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin();
     a.mov(Gpr.R8, 1);
     a.mov(Gpr.RDI, Gpr.RCX);
     a.mov(Gpr.RAX, 0);
@@ -75,14 +71,9 @@ public record CheckedIndexes(int count, List<Integer> limits, List<Integer> step
           a.emit(Alu.ADD, Gpr.RCX, Long.BYTES);
           a.emit(Alu.ADD, Gpr.R8, 1);
         });
-    a.ret();
-    return new Function(
-        entry,
+    return emitter.end(
         // Loaded by eight bytes.
-        new Extent(((long) count * limits.size() + 1) * Integer.BYTES, 0),
-        new Extent(bytes(), 0),
-        Extent.NONE,
-        false);
+        new Extent(((long) count * limits.size() + 1) * Integer.BYTES, 0), new Extent(bytes(), 0));
   }
 
   /** A status has the number of the tuple, from 1 on, above the bits of the index. */

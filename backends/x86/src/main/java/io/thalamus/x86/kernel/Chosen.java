@@ -19,21 +19,16 @@ import io.thalamus.x86.asm.Vector;
  * @param size bytes of an element: 1, 2 or 4
  * @param count elements
  */
-public record Chosen(int size, int count) {
+public record Chosen(int size, int count) implements FunctionSource {
   private static final int LANES = 8;
   private static final Vector VALUE = new Vector(Length.YMM, 0);
   private static final Vector TRUTH = new Vector(Length.YMM, 1);
   private static final Vector ZERO = new Vector(Length.YMM, 2);
 
   /** Returns the function: o0 has truth values, o1 is the result, o2 what replaces it. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments(false);
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin(false);
     if (size == Float.BYTES) {
       a.emit(Binary.VXORPS, ZERO, ZERO, ZERO);
       Loops.repeat(
@@ -51,9 +46,8 @@ public record Chosen(int size, int count) {
       Loops.repeat(a, Gpr.R9, count, () -> single(a));
     }
     a.vzeroupper();
-    a.ret();
     Extent run = new Extent((long) count * size, 0);
-    return new Function(entry, new Extent(count, 0), run, run, false);
+    return emitter.end(new Extent(count, 0), run, run, false);
   }
 
   private void move(Assembler a, int elements) {

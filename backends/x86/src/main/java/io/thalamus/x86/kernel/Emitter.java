@@ -18,7 +18,6 @@ import io.thalamus.x86.asm.Vector;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.function.Supplier;
 
 /**
  * The functions of one program, each emitted once, and what all emitters share. Not thread-safe.
@@ -29,7 +28,10 @@ public final class Emitter {
 
   private final Assembler assembler = new Assembler();
   private final Level level;
-  private final Map<Object, Function> functions = new HashMap<>();
+  private final Map<FunctionSource, Function> functions = new HashMap<>();
+
+  /** Where the function begins that is being written. */
+  private int entry;
 
   /** An emitter of functions that use the instructions of a level. */
   public Emitter(Level level) {
@@ -59,21 +61,23 @@ public final class Emitter {
     return new Vector(length(), number);
   }
 
-  /** Returns the function of a key, which is emitted where there is none. */
-  Function function(Object key, Supplier<Function> source) {
-    Function function = functions.get(key);
+  /** Returns the function of a source, which is written where there is none. */
+  Function function(FunctionSource source) {
+    Function function = functions.get(source);
     if (function == null) {
       assembler.align(Assembler.ALIGNMENT);
-      function = source.get();
-      functions.put(key, function);
+      entry = assembler.position();
+      function = source.write(this);
+      functions.put(source, function);
     }
     return function;
   }
 
   /** Begins a function that has no use for o2: rdx and rcx become addresses. */
-  void arguments() {
+  Assembler begin() {
     assembler.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
     assembler.emit(Alu.ADD, Gpr.RCX, Gpr.RDI);
+    return assembler;
   }
 
   /**
@@ -81,9 +85,21 @@ public final class Emitter {
    *
    * @param isConstant whether o2 is an offset into the constants, else into memory
    */
-  void arguments(boolean isConstant) {
-    arguments();
+  Assembler begin(boolean isConstant) {
+    begin();
     assembler.emit(Alu.ADD, Gpr.R8, isConstant ? Gpr.RSI : Gpr.RDI);
+    return assembler;
+  }
+
+  /** Ends a function that has no use for o2. */
+  Function end(Extent read, Extent written) {
+    return end(read, written, Extent.NONE, false);
+  }
+
+  /** Ends a function, which returns here, and says what it accesses. */
+  Function end(Extent read, Extent written, Extent other, boolean isConstant) {
+    assembler.ret();
+    return new Function(entry, read, written, other, isConstant);
   }
 
   /** Returns the code of all functions. */

@@ -5,7 +5,6 @@ import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Length;
@@ -25,8 +24,8 @@ import io.thalamus.x86.asm.VectorShift;
  * @param zeroPoint of the bytes
  * @param scale of the bytes
  */
-public record FloatsToBytes(
-    boolean isEven, int count, boolean isSigned, int zeroPoint, float scale) {
+public record FloatsToBytes(boolean isEven, int count, boolean isSigned, int zeroPoint, float scale)
+    implements FunctionSource {
   private static final int LANES = 8;
 
   /** Beyond, results are the largest or the least byte. */
@@ -39,24 +38,17 @@ public record FloatsToBytes(
   private static final Vector OTHER = new Vector(Length.YMM, 3);
 
   /** Returns the function: o0 is the source, o1 the result. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments();
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin();
     if (count >= LANES) {
       a.mov(Gpr.RAX, count / LANES);
-      Label again = new Label();
-      a.bind(again);
+      Label again = a.label();
       a.load(Move.VMOVUPS, VALUE, Address.at(Gpr.RDX, 0));
       convert(a, LANES);
       a.emit(Alu.ADD, Gpr.RDX, LANES * Float.BYTES);
       a.emit(Alu.ADD, Gpr.RCX, LANES);
-      a.emit(Alu.SUB, Gpr.RAX, 1);
-      a.jump(Condition.NOT_EQUAL, again);
+      a.countDown(Gpr.RAX, again);
     }
     int tail = count % LANES;
     if (tail > 0) {
@@ -65,9 +57,7 @@ public record FloatsToBytes(
       convert(a, tail);
     }
     a.vzeroupper();
-    a.ret();
-    return new Function(
-        entry, new Extent((long) count * Float.BYTES, 0), new Extent(count, 0), Extent.NONE, false);
+    return emitter.end(new Extent((long) count * Float.BYTES, 0), new Extent(count, 0));
   }
 
   private void convert(Assembler a, int bytes) {

@@ -5,7 +5,6 @@ import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Length;
@@ -22,7 +21,7 @@ import io.thalamus.x86.asm.Vector;
  * @param isInteger whether elements are integers
  * @param count elements of a row
  */
-public record FoundRows(boolean isLargest, boolean isInteger, int count) {
+public record FoundRows(boolean isLargest, boolean isInteger, int count) implements FunctionSource {
   /** Elements of a row. */
   public static final int MOST = 1 << 24;
 
@@ -34,11 +33,6 @@ public record FoundRows(boolean isLargest, boolean isInteger, int count) {
   private static final int START = 5;
   private static final int FOUND = 6;
   private static final int SCRATCH = 7;
-
-  /** Returns the function: o0 is the source, o1 the result, of 32-bit integers. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
 
   private Reducing kind() {
     return isInteger
@@ -59,18 +53,17 @@ public record FoundRows(boolean isLargest, boolean isInteger, int count) {
     return length(emitter).bytes() / Float.BYTES;
   }
 
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments();
+  /** Returns the function: o0 is the source, o1 the result, of 32-bit integers. */
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin();
     int bytes = length(emitter).bytes();
     int tail = count % lanes(emitter);
     if (tail > 0) {
       emitter.setTail(tail, vector(emitter, MASK));
       a.load(Move.VMOVUPS, vector(emitter, START), emitter.behind(tail, kind().start()));
     }
-    Label again = new Label();
-    a.bind(again);
+    Label again = a.label();
     a.load(Move.VMOVUPS, vector(emitter, BEST), emitter.all(kind().start()));
     a.load(Move.VMOVUPS, vector(emitter, PLACE), emitter.counted());
     a.load(Move.VMOVUPS, vector(emitter, CURRENT), emitter.counted());
@@ -92,13 +85,10 @@ public record FoundRows(boolean isLargest, boolean isInteger, int count) {
     }
     finish(emitter);
     a.emit(Alu.ADD, Gpr.RCX, Integer.BYTES);
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
+    a.countDown(Gpr.R9, again);
     a.vzeroupper();
-    a.ret();
     long row = (long) count * Float.BYTES;
-    return new Function(
-        entry, new Extent(row, row), new Extent(Integer.BYTES, Integer.BYTES), Extent.NONE, false);
+    return emitter.end(new Extent(row, row), new Extent(Integer.BYTES, Integer.BYTES));
   }
 
   /** Keeps what is better than what stood in the same element of a vector before. */

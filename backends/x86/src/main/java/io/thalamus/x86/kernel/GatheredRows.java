@@ -4,7 +4,6 @@ package io.thalamus.x86.kernel;
 import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 
@@ -14,35 +13,23 @@ import io.thalamus.x86.asm.Label;
  * @param table bytes of all rows
  * @param row bytes of one
  */
-public record GatheredRows(long table, int row) {
+public record GatheredRows(long table, int row) implements FunctionSource {
   private static final int X = 0;
 
   /** Returns the function: o0 is the table, o1 the result, o2 the places; a block is a row. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments(false);
-    Label again = new Label();
-    a.bind(again);
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin(false);
+    Label again = a.label();
     a.load(Gpr.RDI, Address.at(Gpr.R8, 0));
     a.emit(Alu.ADD, Gpr.RDI, Gpr.RDX);
     a.mov(Gpr.RSI, Gpr.RCX);
     Strided.dense(a, emitter.vector(X), row);
     a.emit(Alu.ADD, Gpr.R8, Long.BYTES);
     a.emit(Alu.ADD, Gpr.RCX, row);
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
+    a.countDown(Gpr.R9, again);
     a.vzeroupper();
-    a.ret();
-    return new Function(
-        entry,
-        new Extent(table, 0),
-        new Extent(row, row),
-        new Extent(Long.BYTES, Long.BYTES),
-        false);
+    return emitter.end(
+        new Extent(table, 0), new Extent(row, row), new Extent(Long.BYTES, Long.BYTES), false);
   }
 }

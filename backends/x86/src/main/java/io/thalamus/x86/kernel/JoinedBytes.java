@@ -4,7 +4,6 @@ package io.thalamus.x86.kernel;
 import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 
@@ -19,18 +18,13 @@ import io.thalamus.x86.asm.Label;
  * @param secondStep the same of the second
  */
 public record JoinedBytes(
-    int count, boolean isFirstRepeated, boolean isSecondRepeated, int firstStep, int secondStep) {
+    int count, boolean isFirstRepeated, boolean isSecondRepeated, int firstStep, int secondStep)
+    implements FunctionSource {
   /** Returns the function: o0 is the first, o1 the result, o2 the second, in memory. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments(false);
-    Label again = new Label();
-    a.bind(again);
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin(false);
+    Label again = a.label();
     a.mov(Gpr.RDI, Gpr.RDX);
     a.mov(Gpr.RSI, Gpr.R8);
     Loops.repeat(
@@ -52,12 +46,9 @@ public record JoinedBytes(
         });
     a.emit(Alu.ADD, Gpr.RDX, firstStep);
     a.emit(Alu.ADD, Gpr.R8, secondStep);
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
-    a.ret();
+    a.countDown(Gpr.R9, again);
     long joined = (long) count * Short.BYTES;
-    return new Function(
-        entry,
+    return emitter.end(
         new Extent(isFirstRepeated ? 1 : count, firstStep),
         new Extent(joined, joined),
         new Extent(isSecondRepeated ? 1 : count, secondStep),

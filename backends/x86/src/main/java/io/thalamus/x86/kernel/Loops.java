@@ -3,7 +3,6 @@ package io.thalamus.x86.kernel;
 
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import java.util.function.IntConsumer;
@@ -20,11 +19,9 @@ final class Loops {
   static void repeat(Assembler a, Gpr counter, int times, Runnable body) {
     if (times > 0) {
       a.mov(counter, times);
-      Label again = new Label();
-      a.bind(again);
+      Label again = a.label();
       body.run();
-      a.emit(Alu.SUB, counter, 1);
-      a.jump(Condition.NOT_EQUAL, again);
+      a.countDown(counter, again);
     }
   }
 

@@ -5,7 +5,6 @@ import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Move;
@@ -24,7 +23,8 @@ import io.thalamus.x86.kernel.Mapped.Kind;
  * @param gatesStep bytes from one row of gates to the next
  */
 public record LstmCells(
-    int cells, boolean isCoupled, CellFunction activation, float clip, int gatesStep) {
+    int cells, boolean isCoupled, CellFunction activation, float clip, int gatesStep)
+    implements FunctionSource {
   private static final int X = 0;
   private static final int S = 1;
   private static final int T = 2;
@@ -34,28 +34,22 @@ public record LstmCells(
   private static final int ADMITTED = 6;
   private static final int SCRATCH = 7;
 
-  /** Returns the function: o0 is the gates, o1 the new states, o2 the old ones, in memory. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
   /** Returns the floats of a row of gates. */
   public int gates() {
     return (isCoupled ? 3 : 4) * cells;
   }
 
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments(false);
+  /** Returns the function: o0 is the gates, o1 the new states, o2 the old ones, in memory. */
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin(false);
     int bytes = emitter.length().bytes();
     int vectors = cells / emitter.lanes();
     int tail = cells % emitter.lanes();
     if (tail > 0) {
       emitter.setTail(tail, emitter.vector(MASK));
     }
-    Label again = new Label();
-    a.bind(again);
+    Label again = a.label();
     Loops.repeat(
         a,
         Gpr.RAX,
@@ -73,12 +67,9 @@ public record LstmCells(
     a.emit(Alu.ADD, Gpr.RDX, gatesStep - vectors * bytes);
     a.emit(Alu.ADD, Gpr.RCX, row - vectors * bytes);
     a.emit(Alu.ADD, Gpr.R8, row - vectors * bytes);
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
+    a.countDown(Gpr.R9, again);
     a.vzeroupper();
-    a.ret();
-    return new Function(
-        entry,
+    return emitter.end(
         new Extent((long) gates() * Float.BYTES, gatesStep),
         new Extent(row, row),
         new Extent((long) cells * Float.BYTES, row),

@@ -17,13 +17,12 @@ import java.util.function.IntConsumer;
 /**
  * The steps of an LSTM of integers that are no products of matrices and no tables, on 16 units at a
  * time. Units behind the last one mean nothing.
+ *
+ * <p>Of each function, o0 is the first tensor, o1 the result, o2 the second, in memory.
  */
-public sealed interface LstmWords {
+public sealed interface LstmWords extends FunctionSource {
   /** Units of a vector of words: the number of units must be a multiple. */
   int AT_ONCE = 16;
-
-  /** Returns the function: o0 is the first tensor, o1 the result, o2 the second, in memory. */
-  Function emit(Emitter emitter);
 
   /**
    * Arguments of a gate, as words: integers in floats, both rescaled, of which the first is cut to
@@ -31,13 +30,8 @@ public sealed interface LstmWords {
    */
   record Arguments(int units, Factor input, Factor recurrent) implements LstmWords {
     @Override
-    public Function emit(Emitter emitter) {
-      return emitter.function(this, () -> write(emitter));
-    }
-
-    private Function write(Emitter emitter) {
-      Assembler a = emitter.assembler();
-      final int entry = begin(emitter);
+    public Function write(Emitter emitter) {
+      Assembler a = emitter.begin(false);
       loop(
           emitter,
           units,
@@ -55,8 +49,8 @@ public sealed interface LstmWords {
             a.emit(Binary.VPADDD, sum, sum, OTHER);
           },
           () -> a.store(Move.VMOVUPS, Address.at(Gpr.RCX, 0), HALVES[0]));
-      return new Function(
-          entry, extent(units, Float.BYTES), extent(units, Short.BYTES), extent(units, 4), false);
+      return emitter.end(
+          extent(units, Float.BYTES), extent(units, Short.BYTES), extent(units, 4), false);
     }
   }
 
@@ -69,13 +63,8 @@ public sealed interface LstmWords {
    */
   record States(int units, int stateBits, int clip) implements LstmWords {
     @Override
-    public Function emit(Emitter emitter) {
-      return emitter.function(this, () -> write(emitter));
-    }
-
-    private Function write(Emitter emitter) {
-      Assembler a = emitter.assembler();
-      final int entry = begin(emitter);
+    public Function write(Emitter emitter) {
+      Assembler a = emitter.begin(false);
       int gate = units * Short.BYTES;
       loop(
           emitter,
@@ -104,8 +93,7 @@ public sealed interface LstmWords {
             }
             a.store(Move.VMOVUPS, Address.at(Gpr.RCX, 0), words);
           });
-      return new Function(
-          entry,
+      return emitter.end(
           extent(4 * units, Short.BYTES),
           extent(units, Short.BYTES),
           extent(units, Short.BYTES),
@@ -120,13 +108,8 @@ public sealed interface LstmWords {
    */
   record Hidden(int units, Factor factor, int zeroPoint) implements LstmWords {
     @Override
-    public Function emit(Emitter emitter) {
-      return emitter.function(this, () -> write(emitter));
-    }
-
-    private Function write(Emitter emitter) {
-      Assembler a = emitter.assembler();
-      final int entry = begin(emitter);
+    public Function write(Emitter emitter) {
+      Assembler a = emitter.begin(false);
       loop(
           emitter,
           units,
@@ -149,8 +132,8 @@ public sealed interface LstmWords {
             a.vpermq(words, words, EVEN_QUARTERS);
             a.store(Move.VMOVUPS, Address.at(Gpr.RCX, 0), words.as(Length.XMM));
           });
-      return new Function(
-          entry, extent(units, Short.BYTES), extent(units, 1), extent(units, Short.BYTES), false);
+      return emitter.end(
+          extent(units, Short.BYTES), extent(units, 1), extent(units, Short.BYTES), false);
     }
   }
 
@@ -165,12 +148,6 @@ public sealed interface LstmWords {
   int IN_ORDER = 0b11011000;
 
   int EVEN_QUARTERS = 0b1000;
-
-  private static int begin(Emitter emitter) {
-    int entry = emitter.assembler().position();
-    emitter.arguments(false);
-    return entry;
-  }
 
   private static Extent extent(int units, int size) {
     return new Extent((long) units * size, 0);
@@ -206,7 +183,6 @@ public sealed interface LstmWords {
           a.emit(Alu.ADD, Gpr.R8, AT_ONCE * otherSize);
         });
     a.vzeroupper();
-    a.ret();
   }
 
   private static void rescale(Emitter emitter, Factor factor, Vector value) {

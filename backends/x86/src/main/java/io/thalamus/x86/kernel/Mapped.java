@@ -5,7 +5,6 @@ import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Move;
@@ -22,7 +21,7 @@ import io.thalamus.x86.asm.VectorShift;
  * @param count floats of the run
  * @param parameter of ELU: the factor of what is negative
  */
-public record Mapped(Kind kind, int count, float parameter) {
+public record Mapped(Kind kind, int count, float parameter) implements FunctionSource {
   private static final int X = 0;
   private static final int MASK = 3;
   private static final int SCRATCH = 4;
@@ -58,27 +57,20 @@ public record Mapped(Kind kind, int count, float parameter) {
   }
 
   /** Returns the function: o0 is the source, o1 the result. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments();
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin();
     Vector x = emitter.vector(X);
     int vectors = count / emitter.lanes();
     if (vectors > 0) {
       a.mov(Gpr.RAX, vectors);
-      Label again = new Label();
-      a.bind(again);
+      Label again = a.label();
       a.load(Move.VMOVUPS, x, Address.at(Gpr.RDX, 0));
       map(emitter, x, emitter.vector(X + 1), emitter.vector(X + 2));
       a.store(Move.VMOVUPS, Address.at(Gpr.RCX, 0), x);
       a.emit(Alu.ADD, Gpr.RDX, emitter.length().bytes());
       a.emit(Alu.ADD, Gpr.RCX, emitter.length().bytes());
-      a.emit(Alu.SUB, Gpr.RAX, 1);
-      a.jump(Condition.NOT_EQUAL, again);
+      a.countDown(Gpr.RAX, again);
     }
     int tail = count % emitter.lanes();
     if (tail > 0) {
@@ -89,9 +81,8 @@ public record Mapped(Kind kind, int count, float parameter) {
       emitter.storeTail(Address.at(Gpr.RCX, 0), mask, x);
     }
     a.vzeroupper();
-    a.ret();
     Extent run = new Extent((long) count * Float.BYTES, 0);
-    return new Function(entry, run, run, Extent.NONE, false);
+    return emitter.end(run, run);
   }
 
   private void map(Emitter emitter, Vector x, Vector s, Vector t) {

@@ -5,7 +5,6 @@ import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Move;
@@ -19,7 +18,7 @@ import io.thalamus.x86.asm.Vector;
  * @param count floats of a row
  * @param least what is added to the variance; the least root of a sum of squares
  */
-public record NormalizedRows(boolean isCentered, int count, float least) {
+public record NormalizedRows(boolean isCentered, int count, float least) implements FunctionSource {
   private static final int X = 0;
   private static final int MEAN = 1;
   private static final int SUM = 2;
@@ -27,26 +26,20 @@ public record NormalizedRows(boolean isCentered, int count, float least) {
   private static final int MASK = 4;
   private static final int SCRATCH = 5;
 
-  /** Returns the function: o0 is the source, o1 the result. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
   /** The code for a vector, or for the rest of a row. */
   @FunctionalInterface
   private interface Body {
     void emit(boolean isTail);
   }
 
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments();
+  /** Returns the function: o0 is the source, o1 the result. */
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin();
     if (count % emitter.lanes() > 0) {
       emitter.setTail(count % emitter.lanes(), emitter.vector(MASK));
     }
-    Label again = new Label();
-    a.bind(again);
+    Label again = a.label();
     if (isCentered) {
       mean(emitter);
     }
@@ -65,12 +58,10 @@ public record NormalizedRows(boolean isCentered, int count, float least) {
         });
     a.emit(Alu.ADD, Gpr.RDX, count * Float.BYTES);
     a.emit(Alu.ADD, Gpr.RCX, count * Float.BYTES);
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
+    a.countDown(Gpr.R9, again);
     a.vzeroupper();
-    a.ret();
     Extent row = new Extent((long) count * Float.BYTES, (long) count * Float.BYTES);
-    return new Function(entry, row, row, Extent.NONE, false);
+    return emitter.end(row, row);
   }
 
   private void mean(Emitter emitter) {

@@ -3,7 +3,6 @@ package io.thalamus.x86.kernel;
 
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 
@@ -16,36 +15,30 @@ import io.thalamus.x86.asm.Label;
  * @param after bytes of padding
  * @param value of padding
  */
-public record PaddedRows(int before, int bytes, int after, byte value) {
+public record PaddedRows(int before, int bytes, int after, byte value) implements FunctionSource {
   /** Rows between zeros. */
   public PaddedRows(int before, int bytes, int after) {
     this(before, bytes, after, (byte) 0);
   }
 
   /** Returns the function: o0 is the source, o1 the result; a block is a row. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter.assembler()));
-  }
-
-  private Function write(Assembler a) {
-    final int entry = a.position();
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.assembler();
     a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
     a.emit(Alu.ADD, Gpr.RDI, Gpr.RCX);
     a.mov(Gpr.RSI, Gpr.RDX);
     a.mov(Gpr.RAX, Byte.toUnsignedInt(value));
-    Label again = new Label();
-    a.bind(again);
+    Label again = a.label();
     fill(a, before);
     if (bytes > 0) {
       a.mov(Gpr.RCX, bytes);
       a.repMovsb();
     }
     fill(a, after);
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
-    a.ret();
+    a.countDown(Gpr.R9, again);
     long row = (long) before + bytes + after;
-    return new Function(entry, new Extent(bytes, bytes), new Extent(row, row), Extent.NONE, false);
+    return emitter.end(new Extent(bytes, bytes), new Extent(row, row));
   }
 
   /** Writes al some times to where rdi points, and moves that; changes rcx. */

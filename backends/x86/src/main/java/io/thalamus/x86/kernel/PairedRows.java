@@ -5,7 +5,6 @@ import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Length;
@@ -26,23 +25,18 @@ import io.thalamus.x86.asm.Vector;
  * @param isSigned whether the source is
  */
 public record PairedRows(
-    Length length, int channels, boolean isSingle, int rowStep, int zeroPoint, boolean isSigned) {
+    Length length, int channels, boolean isSingle, int rowStep, int zeroPoint, boolean isSigned)
+    implements FunctionSource {
   private static final int AT_ONCE = Rescale.pair(Length.YMM);
   private static final Vector FIRST = new Vector(Length.YMM, 0);
   private static final Vector SECOND = new Vector(Length.YMM, 1);
   private static final Vector PAIRED = new Vector(Length.YMM, 2);
 
   /** Returns the function: o0 is the first row, o1 the group. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments(false);
-    Label again = new Label();
-    a.bind(again);
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin(false);
+    Label again = a.label();
     for (int channel = 0; channel < channels; channel += AT_ONCE) {
       int count = Math.min(AT_ONCE, channels - channel);
       load(emitter, FIRST, channel, count);
@@ -58,17 +52,12 @@ public record PairedRows(
     }
     a.emit(Alu.ADD, Gpr.RDX, 2 * rowStep);
     a.emit(Alu.ADD, Gpr.RCX, group());
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
+    a.countDown(Gpr.R9, again);
     a.vzeroupper();
-    a.ret();
     int last = (channels - 1) / AT_ONCE * AT_ONCE;
-    return new Function(
-        entry,
+    return emitter.end(
         new Extent((isSingle ? 0 : rowStep) + (long) channels, 2L * rowStep),
-        new Extent(place(last) + (long) length.bytes() + Length.YMM.bytes(), group()),
-        Extent.NONE,
-        false);
+        new Extent(place(last) + (long) length.bytes() + Length.YMM.bytes(), group()));
   }
 
   private void load(Emitter emitter, Vector to, int at, int count) {

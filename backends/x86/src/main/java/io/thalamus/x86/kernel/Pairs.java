@@ -6,7 +6,6 @@ import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Length;
@@ -35,7 +34,8 @@ public record Pairs(
     boolean isSecondRepeated,
     int firstStep,
     int secondStep,
-    FusedActivation activation) {
+    FusedActivation activation)
+    implements FunctionSource {
   private static final int FIRST = 0;
   private static final int SECOND = 1;
   private static final int LOW = 2;
@@ -56,11 +56,6 @@ public record Pairs(
     this(pair, count, isFirstRepeated, isSecondRepeated, 0, 0, activation);
   }
 
-  /** Returns the function: o0 is the first, o1 the result, o2 the second, in memory. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
   private boolean hasSecond() {
     return pair != Pair.FIRST;
   }
@@ -69,22 +64,22 @@ public record Pairs(
     return pair.isTruth() ? 1 : Float.BYTES;
   }
 
-  private Function write(Emitter emitter) {
+  /** Returns the function: o0 is the first, o1 the result, o2 the second, in memory. */
+  @Override
+  public Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
-    final int entry = a.position();
     // Some are computed by instructions that AVX2 has.
     boolean isShort = pair.isTruth() || pair == Pair.INT_FLOOR_DIV;
     Length length = isShort ? Length.YMM : emitter.length();
     int lanes = length.bytes() / Float.BYTES;
     int vectors = count / lanes;
     int tail = count % lanes;
-    emitter.arguments(false);
+    emitter.begin(false);
     emitter.loadBounds(activation, new Vector(length, LOW), new Vector(length, HIGH));
     if (tail > 0) {
       emitter.setTail(tail, new Vector(length, TAIL));
     }
-    Label again = new Label();
-    a.bind(again);
+    Label again = a.label();
     if (isFirstRepeated) {
       a.emit(Unary.VBROADCASTSS, new Vector(length, FIRST), Address.at(Gpr.RDX, 0));
     }
@@ -106,13 +101,10 @@ public record Pairs(
     add(a, Gpr.RCX, (count - done) * resultSize());
     add(a, Gpr.RDX, (firstStep - (isFirstRepeated ? 0 : done)) * Float.BYTES);
     add(a, Gpr.R8, (secondStep - (isSecondRepeated || !hasSecond() ? 0 : done)) * Float.BYTES);
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
+    a.countDown(Gpr.R9, again);
     a.vzeroupper();
-    a.ret();
     long results = (long) count * resultSize();
-    return new Function(
-        entry,
+    return emitter.end(
         extent(isFirstRepeated, firstStep),
         new Extent(results, results),
         hasSecond() ? extent(isSecondRepeated, secondStep) : Extent.NONE,

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.kernel;
 
-import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Length;
@@ -15,7 +13,7 @@ import io.thalamus.x86.asm.Vector;
  *
  * @param areBytes whether of 8-bit integers, else of floats
  */
-public record PeakProducts(boolean areBytes) {
+public record PeakProducts(boolean areBytes) implements FunctionSource {
   /** Sums that do not wait for each other. */
   private static final int SUMS = 12;
 
@@ -29,26 +27,19 @@ public record PeakProducts(boolean areBytes) {
   }
 
   /** Returns the function, which accesses nothing. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
+  @Override
+  public Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
-    final int entry = a.position();
     for (int i = 0; i <= SECOND; i++) {
       a.emit(Binary.VXORPS, emitter.vector(i), emitter.vector(i), emitter.vector(i));
     }
-    Label again = new Label();
-    a.bind(again);
+    Label again = a.label();
     for (int i = 0; i < SUMS; i++) {
       product(emitter, a, i);
     }
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
+    a.countDown(Gpr.R9, again);
     a.vzeroupper();
-    a.ret();
-    return new Function(entry, Extent.NONE, Extent.NONE, Extent.NONE, false);
+    return emitter.end(Extent.NONE, Extent.NONE);
   }
 
   private void product(Emitter emitter, Assembler a, int sum) {

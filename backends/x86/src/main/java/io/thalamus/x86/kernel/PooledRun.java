@@ -6,7 +6,6 @@ import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Move;
@@ -35,7 +34,8 @@ public record PooledRun(
     int channels,
     int windowStep,
     int resultStep,
-    FusedActivation activation) {
+    FusedActivation activation)
+    implements FunctionSource {
   /** Vectors that are computed at once. */
   private static final int GROUP = 4;
 
@@ -49,14 +49,9 @@ public record PooledRun(
   private static final int SCRATCH = ZERO + 1;
 
   /** Returns the function: o0 is the first window, o1 the first result. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments();
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin();
     emitter.loadBounds(activation, emitter.vector(LOW), emitter.vector(HIGH));
     int tail = channels % emitter.lanes();
     if (tail > 0) {
@@ -65,18 +60,15 @@ public record PooledRun(
     if (kind == Reducing.MEAN) {
       a.load(Move.VMOVUPS, emitter.vector(COUNT), emitter.all((float) rows * cells));
     }
-    Label again = new Label();
-    a.bind(again);
+    Label again = a.label();
     a.mov(Gpr.RDI, Gpr.RDX);
     a.mov(Gpr.RSI, Gpr.RCX);
     int vectors = channels / emitter.lanes();
     if (vectors >= GROUP) {
       a.mov(Gpr.R8, vectors / GROUP);
-      Label next = new Label();
-      a.bind(next);
+      Label next = a.label();
       group(emitter, GROUP, false);
-      a.emit(Alu.SUB, Gpr.R8, 1);
-      a.jump(Condition.NOT_EQUAL, next);
+      a.countDown(Gpr.R8, next);
     }
     if (vectors % GROUP > 0) {
       group(emitter, vectors % GROUP, false);
@@ -86,14 +78,11 @@ public record PooledRun(
     }
     a.emit(Alu.ADD, Gpr.RDX, windowStep);
     a.emit(Alu.ADD, Gpr.RCX, resultStep);
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
+    a.countDown(Gpr.R9, again);
     a.vzeroupper();
-    a.ret();
     long cell = (long) channels * Float.BYTES;
     long window = (rows - 1L) * rowStep + (cells - 1L) * cellStep + cell;
-    return new Function(
-        entry, new Extent(window, windowStep), new Extent(cell, resultStep), Extent.NONE, false);
+    return emitter.end(new Extent(window, windowStep), new Extent(cell, resultStep));
   }
 
   /** Some vectors of channels at rdi, whose results go to rsi; moves both on. */
@@ -125,11 +114,9 @@ public record PooledRun(
       kind.combine(emitter, result, loaded, emitter.vector(ZERO), emitter.vector(SCRATCH));
     }
     a.emit(Alu.ADD, Gpr.R10, cellStep);
-    a.emit(Alu.SUB, Gpr.RAX, 1);
-    a.jump(Condition.NOT_EQUAL, nextCell);
+    a.countDown(Gpr.RAX, nextCell);
     a.emit(Alu.ADD, Gpr.R10, rowStep - cells * cellStep);
-    a.emit(Alu.SUB, Gpr.R11, 1);
-    a.jump(Condition.NOT_EQUAL, nextRow);
+    a.countDown(Gpr.R11, nextRow);
     for (int v = 0; v < vectors; v++) {
       Vector result = emitter.vector(RESULT + v);
       if (kind == Reducing.MEAN) {

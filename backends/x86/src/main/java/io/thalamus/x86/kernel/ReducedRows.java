@@ -5,7 +5,6 @@ import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Length;
@@ -18,7 +17,7 @@ import io.thalamus.x86.asm.Vector;
  * @param kind of result
  * @param count floats of a row
  */
-public record ReducedRows(Reducing kind, int count) {
+public record ReducedRows(Reducing kind, int count) implements FunctionSource {
   /** Vectors of results, which hide the latency of one. */
   private static final int RESULTS = 4;
 
@@ -29,14 +28,9 @@ public record ReducedRows(Reducing kind, int count) {
   private static final int START = LOADED + 4;
 
   /** Returns the function: o0 is the source, o1 the result. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments();
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin();
     int bytes = emitter.length().bytes();
     int vectors = count / emitter.lanes();
     int tail = count % emitter.lanes();
@@ -44,8 +38,7 @@ public record ReducedRows(Reducing kind, int count) {
       emitter.setTail(tail, emitter.vector(MASK));
       a.load(Move.VMOVUPS, emitter.vector(START), emitter.behind(tail, kind.start()));
     }
-    Label again = new Label();
-    a.bind(again);
+    Label again = a.label();
     int used = Math.clamp(vectors, 1, RESULTS);
     for (int i = 0; i < used; i++) {
       a.load(Move.VMOVUPS, emitter.vector(i), emitter.all(kind.start()));
@@ -81,13 +74,10 @@ public record ReducedRows(Reducing kind, int count) {
     }
     a.vmovss(Address.at(Gpr.RCX, 0), result.as(Length.XMM));
     a.emit(Alu.ADD, Gpr.RCX, Float.BYTES);
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
+    a.countDown(Gpr.R9, again);
     a.vzeroupper();
-    a.ret();
     long row = (long) count * Float.BYTES;
-    return new Function(
-        entry, new Extent(row, row), new Extent(Float.BYTES, Float.BYTES), Extent.NONE, false);
+    return emitter.end(new Extent(row, row), new Extent(Float.BYTES, Float.BYTES));
   }
 
   private void combine(Emitter emitter, int result, int other) {

@@ -5,7 +5,6 @@ import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Move;
@@ -23,7 +22,8 @@ import java.util.List;
  * @param lineStep bytes from the upper line to the lower
  * @param channels floats of a cell
  */
-public record ResizedLine(Way way, List<Column> columns, int lineStep, int channels) {
+public record ResizedLine(Way way, List<Column> columns, int lineStep, int channels)
+    implements FunctionSource {
   /** The way in which a cell follows from the four that it lies between. */
   public enum Way {
     /** The upper left one. */
@@ -61,14 +61,9 @@ public record ResizedLine(Way way, List<Column> columns, int lineStep, int chann
   }
 
   /** Returns the function: o0 is the upper line, o1 the result, o2 the constant. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments(true);
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin(true);
     a.emit(Unary.VBROADCASTSS, emitter.vector(DOWN), Address.at(Gpr.R8, 0));
     rest(emitter, DOWN, UP);
     int cell = channels * Float.BYTES;
@@ -78,8 +73,7 @@ public record ResizedLine(Way way, List<Column> columns, int lineStep, int chann
     }
     a.lea(Gpr.R8, Address.at(a.constant(table(cell))));
     a.mov(Gpr.R9, columns.size());
-    Label again = new Label();
-    a.bind(again);
+    Label again = a.label();
     a.load(Gpr.R10, Address.at(Gpr.R8, 0));
     a.mov(Gpr.R11, Gpr.R10);
     a.emit(Shift.SHR, Gpr.R11, 32);
@@ -92,27 +86,22 @@ public record ResizedLine(Way way, List<Column> columns, int lineStep, int chann
     int vectors = channels / emitter.lanes();
     if (vectors > 0) {
       a.mov(Gpr.RAX, vectors);
-      Label next = new Label();
-      a.bind(next);
+      Label next = a.label();
       one(emitter, false);
       a.emit(Alu.ADD, Gpr.R10, emitter.length().bytes());
       a.emit(Alu.ADD, Gpr.R11, emitter.length().bytes());
       a.emit(Alu.ADD, Gpr.RCX, emitter.length().bytes());
-      a.emit(Alu.SUB, Gpr.RAX, 1);
-      a.jump(Condition.NOT_EQUAL, next);
+      a.countDown(Gpr.RAX, next);
     }
     if (tail > 0) {
       one(emitter, true);
       a.emit(Alu.ADD, Gpr.RCX, tail * Float.BYTES);
     }
     a.emit(Alu.ADD, Gpr.R8, WORDS * Integer.BYTES);
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
+    a.countDown(Gpr.R9, again);
     a.vzeroupper();
-    a.ret();
     int last = columns.stream().mapToInt(Column::right).max().orElse(0);
-    return new Function(
-        entry,
+    return emitter.end(
         new Extent((long) lineStep + (last + 1L) * cell, 0),
         new Extent((long) columns.size() * cell, 0),
         new Extent(Float.BYTES, 0),

@@ -16,43 +16,31 @@ import io.thalamus.x86.asm.Shift;
  * @param count integers of a row
  * @param top how many of them are chosen
  */
-public record SortedRows(int count, int top) {
+public record SortedRows(int count, int top) implements FunctionSource {
   /** Returns the bytes of the results of a row, behind which one more is written. */
   public long bytes() {
     return (long) top * Long.BYTES;
   }
 
   /** Returns the function: o0 is the source, o1 the result. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments();
-    Label nextRow = new Label();
-    a.bind(nextRow);
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin();
+    Label nextRow = a.label();
     a.mov(Gpr.R10, 0);
     a.mov(Gpr.RSI, Gpr.RCX);
-    Label next = new Label();
-    a.bind(next);
+    Label next = a.label();
     one(a);
     a.emit(Alu.ADD, Gpr.RDX, Integer.BYTES);
     a.emit(Alu.ADD, Gpr.R10, 1);
     a.emit(Alu.CMP, Gpr.R10, count);
     a.jump(Condition.NOT_EQUAL, next);
     a.emit(Alu.ADD, Gpr.RCX, top * Long.BYTES);
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, nextRow);
-    a.ret();
-    return new Function(
-        entry,
+    a.countDown(Gpr.R9, nextRow);
+    return emitter.end(
         // Loaded by eight bytes.
         new Extent(((long) count + 1) * Integer.BYTES, (long) count * Integer.BYTES),
-        new Extent(bytes() + Long.BYTES, bytes()),
-        Extent.NONE,
-        false);
+        new Extent(bytes() + Long.BYTES, bytes()));
   }
 
   /**
@@ -65,8 +53,7 @@ public record SortedRows(int count, int top) {
     a.emit(Alu.ADD, Gpr.RAX, Gpr.R10);
     a.mov(Gpr.R11, Gpr.RSI);
     Label found = new Label();
-    Label up = new Label();
-    a.bind(up);
+    Label up = a.label();
     a.emit(Alu.CMP, Gpr.R11, Gpr.RCX);
     a.jump(Condition.EQUAL, found);
     a.load(Gpr.R8, Address.at(Gpr.R11, -Long.BYTES));

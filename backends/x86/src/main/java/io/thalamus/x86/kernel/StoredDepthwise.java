@@ -5,7 +5,6 @@ import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Length;
@@ -44,7 +43,8 @@ public record StoredDepthwise(
     int widthStep,
     int rowStep,
     int resultStep,
-    Rescale rescale) {
+    Rescale rescale)
+    implements FunctionSource {
   private static final int FIRST = 0;
   private static final int SECOND = 1;
   private static final int PRODUCT = 2;
@@ -62,47 +62,37 @@ public record StoredDepthwise(
   }
 
   /** Returns the function: o0 is the source, o1 the result, o2 the panels. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
+  @Override
+  public Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
-    final int entry = a.position();
     int pair = Rescale.pair(length);
     long panel = panel(length, height * width, rescale);
-    emitter.arguments(true);
+    emitter.begin(true);
     int tail = channels % pair;
     rescale.prepare(emitter, length, tail);
     int whole = channels / pair;
-    Label again = new Label();
-    a.bind(again);
+    Label again = a.label();
     a.mov(Gpr.R10, Gpr.RDX);
     a.mov(Gpr.R11, Gpr.RCX);
     a.mov(Gpr.RAX, Gpr.R8);
     if (whole > 0) {
       a.mov(Gpr.RSI, whole);
-      Label nextPair = new Label();
-      a.bind(nextPair);
+      Label nextPair = a.label();
       one(emitter, pair);
       a.emit(Alu.ADD, Gpr.R10, pair);
       a.emit(Alu.ADD, Gpr.R11, pair);
       a.emit(Alu.ADD, Gpr.RAX, (int) panel);
-      a.emit(Alu.SUB, Gpr.RSI, 1);
-      a.jump(Condition.NOT_EQUAL, nextPair);
+      a.countDown(Gpr.RSI, nextPair);
     }
     if (tail > 0) {
       one(emitter, tail);
     }
     a.emit(Alu.ADD, Gpr.RDX, rows * rowStep);
     a.emit(Alu.ADD, Gpr.RCX, rows * resultStep);
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
+    a.countDown(Gpr.R9, again);
     a.vzeroupper();
-    a.ret();
     long seen = (height - 1L) * heightStep + (width - 1L) * widthStep + (long) pairs * pair;
-    return new Function(
-        entry,
+    return emitter.end(
         new Extent((rows - 1L) * rowStep + seen, (long) rows * rowStep),
         new Extent((rows - 1L) * resultStep + channels, (long) rows * resultStep),
         new Extent(pairs * panel, 0),

@@ -5,7 +5,6 @@ import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Length;
@@ -65,7 +64,8 @@ public record StoredProduct(
     int run,
     int rowStep,
     int resultStep,
-    Rescale rescale) {
+    Rescale rescale)
+    implements FunctionSource {
   /** The elements and the instructions that multiply them. */
   public enum Form {
     /** Words less their zero points, by vpmaddwd. */
@@ -106,14 +106,9 @@ public record StoredProduct(
   }
 
   /** Returns the function: o0 is the source, o1 the result, o2 the panel; a block is a line. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments(isConstant);
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin(isConstant);
     rescale.prepare(emitter, length, channels % Rescale.pair(length));
     if (isFlipped) {
       a.emit(Unary.VBROADCASTSS, flip(), Address.at(a.constant(0x80808080)));
@@ -124,8 +119,7 @@ public record StoredProduct(
     }
     int results = parts * rows + rest;
     a.push(Gpr.RBX);
-    Label again = new Label();
-    a.bind(again);
+    Label again = a.label();
     if (parts == 1) {
       part(emitter, rows);
     } else {
@@ -136,17 +130,14 @@ public record StoredProduct(
     }
     a.emit(Alu.ADD, Gpr.RDX, lineStep - results * rowStep);
     a.emit(Alu.ADD, Gpr.RCX, resultLineStep - results * resultStep);
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
+    a.countDown(Gpr.R9, again);
     a.pop(Gpr.RBX);
     a.vzeroupper();
-    a.ret();
     long seen =
         (height - 1L) * heightStep + (width - 1L) * widthStep + (long) groups() * Integer.BYTES;
     long panel =
         ((long) rescale.arrays() + (long) height * width * groups()) * vectors * length.bytes();
-    return new Function(
-        entry,
+    return emitter.end(
         new Extent((results - 1L) * rowStep + seen, lineStep),
         new Extent((results - 1L) * resultStep + channels, resultLineStep),
         new Extent(panel, 0),

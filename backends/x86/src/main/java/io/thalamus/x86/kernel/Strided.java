@@ -4,7 +4,6 @@ package io.thalamus.x86.kernel;
 import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Length;
@@ -24,23 +23,18 @@ import io.thalamus.x86.asm.Vector;
  * @param blockWriteStep where it is written
  */
 public record Strided(
-    int size, int count, int readStep, int writeStep, int blockReadStep, int blockWriteStep) {
+    int size, int count, int readStep, int writeStep, int blockReadStep, int blockWriteStep)
+    implements FunctionSource {
   private static final int X = 0;
 
   /** Returns the function: o0 is the source, o1 the result; a block is a run. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments();
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin();
     if (readStep < 0) {
       a.emit(Alu.SUB, Gpr.RDX, (count - 1) * readStep);
     }
-    Label again = new Label();
-    a.bind(again);
+    Label again = a.label();
     a.mov(Gpr.RDI, Gpr.RDX);
     a.mov(Gpr.RSI, Gpr.RCX);
     if (writeStep == size && readStep == size) {
@@ -60,16 +54,11 @@ public record Strided(
     }
     a.emit(Alu.ADD, Gpr.RDX, blockReadStep);
     a.emit(Alu.ADD, Gpr.RCX, blockWriteStep);
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
+    a.countDown(Gpr.R9, again);
     a.vzeroupper();
-    a.ret();
-    return new Function(
-        entry,
+    return emitter.end(
         new Extent((count - 1L) * Math.abs(readStep) + size, blockReadStep),
-        new Extent((count - 1L) * writeStep + size, blockWriteStep),
-        Extent.NONE,
-        false);
+        new Extent((count - 1L) * writeStep + size, blockWriteStep));
   }
 
   /** Copies bytes from rdi to rsi, and moves both; changes rax and r10. */

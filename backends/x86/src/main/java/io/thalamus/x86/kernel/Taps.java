@@ -6,7 +6,6 @@ import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Move;
@@ -51,7 +50,8 @@ public record Taps(
     int rowStep,
     int resultStep,
     FusedActivation activation,
-    Optional<Kind> function) {
+    Optional<Kind> function)
+    implements FunctionSource {
   /** Functions that need no more registers than are free in the end. */
   public static final Set<Kind> FUNCTIONS =
       Set.of(Kind.LOGISTIC, Kind.SWISH, Kind.TANH, Kind.HARD_SWISH);
@@ -75,17 +75,12 @@ public record Taps(
   }
 
   /** Returns the function: o0 is the source, o1 the result, o2 the panel. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
+  @Override
+  public Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
-    final int entry = a.position();
     int bytes = emitter.length().bytes();
-    emitter.arguments(isConstant);
-    Label again = new Label();
-    a.bind(again);
+    emitter.begin(isConstant);
+    Label again = a.label();
     if ((isDepthwise || isAdded) && isPartial(emitter)) {
       emitter.setTail(tail(emitter), scratch(emitter, 1));
     }
@@ -106,17 +101,14 @@ public record Taps(
     store(emitter);
     a.emit(Alu.ADD, Gpr.RDX, rows * rowStep);
     a.emit(Alu.ADD, Gpr.RCX, rows * resultStep);
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
+    a.countDown(Gpr.R9, again);
     a.vzeroupper();
-    a.ret();
     long seen =
         (height - 1L) * heightStep
             + (width - 1L) * widthStep
             + (isDepthwise ? channels : run) * (long) Float.BYTES;
     long panel = (1 + (long) height * width * (isDepthwise ? 1 : run)) * vectors * bytes;
-    return new Function(
-        entry,
+    return emitter.end(
         new Extent((rows - 1L) * rowStep + seen, (long) rows * rowStep),
         new Extent(
             (rows - 1L) * resultStep + (long) channels * Float.BYTES, (long) rows * resultStep),

@@ -5,7 +5,6 @@ import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Length;
@@ -21,35 +20,25 @@ import io.thalamus.x86.asm.Vector;
  * @param readStep bytes from one row of the source to the next
  * @param writeStep bytes from one row of the result to the next
  */
-public record Transposed(int rows, int columns, int readStep, int writeStep) {
+public record Transposed(int rows, int columns, int readStep, int writeStep)
+    implements FunctionSource {
   private static final int SIDE = 4;
 
   /** Returns the function: o0 is the source, o1 the result. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments();
-    Label again = new Label();
-    a.bind(again);
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin();
+    Label again = a.label();
     Loops.repeat(a, Gpr.R10, rows / SIDE, () -> strip(a, SIDE));
     if (rows % SIDE > 0) {
       strip(a, rows % SIDE);
     }
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
+    a.countDown(Gpr.R9, again);
     a.vzeroupper();
-    a.ret();
-    return new Function(
-        entry,
+    return emitter.end(
         new Extent((rows - 1L) * readStep + (long) columns * Float.BYTES, (long) rows * readStep),
         new Extent(
-            (columns - 1L) * writeStep + (long) rows * Float.BYTES, (long) rows * Float.BYTES),
-        Extent.NONE,
-        false);
+            (columns - 1L) * writeStep + (long) rows * Float.BYTES, (long) rows * Float.BYTES));
   }
 
   /** Some rows at rdx, written to rcx; moves both on. */

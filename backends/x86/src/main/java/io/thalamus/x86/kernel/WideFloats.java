@@ -15,7 +15,7 @@ import io.thalamus.x86.asm.Vector;
  * @param isNarrowed whether those of 64 bits are the source
  * @param count elements
  */
-public record WideFloats(boolean isNarrowed, int count) {
+public record WideFloats(boolean isNarrowed, int count) implements FunctionSource {
   private static final int LANES = 4;
   private static final int HALF = 16;
   private static final Vector WIDE = new Vector(Length.YMM, 0);
@@ -23,25 +23,14 @@ public record WideFloats(boolean isNarrowed, int count) {
   private static final Vector UPPER = new Vector(Length.XMM, 2);
 
   /** Returns the function: o0 is the source, o1 the result. There is one block. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments();
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin();
     int read = isNarrowed ? Double.BYTES : Float.BYTES;
     int written = isNarrowed ? Float.BYTES : Double.BYTES;
     Loops.convert(a, count, LANES, read, written, elements -> some(a, elements));
     a.vzeroupper();
-    a.ret();
-    return new Function(
-        entry,
-        new Extent((long) count * read, 0),
-        new Extent((long) count * written, 0),
-        Extent.NONE,
-        false);
+    return emitter.end(new Extent((long) count * read, 0), new Extent((long) count * written, 0));
   }
 
   private void some(Assembler a, int elements) {

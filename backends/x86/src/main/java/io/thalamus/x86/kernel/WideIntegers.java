@@ -15,27 +15,18 @@ import io.thalamus.x86.asm.Shift;
  * @param isCheck whether they are looked at
  * @param count elements
  */
-public record WideIntegers(boolean isCheck, int count) {
+public record WideIntegers(boolean isCheck, int count) implements FunctionSource {
   /**
    * Returns the function: o0 are the integers; o1 is the result, or what is told: 0, or else the
    * number of the first one that is not of 32 bits, from 1 on, above 32 bits. There is one block.
    */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments();
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin();
     if (isCheck) {
       check(a);
-      return new Function(
-          entry,
-          new Extent((long) count * Long.BYTES, 0),
-          new Extent(CheckedIndexes.STATUS, 0),
-          Extent.NONE,
-          false);
+      return emitter.end(
+          new Extent((long) count * Long.BYTES, 0), new Extent(CheckedIndexes.STATUS, 0));
     }
     Loops.repeat(
         a,
@@ -48,14 +39,10 @@ public record WideIntegers(boolean isCheck, int count) {
           a.emit(Alu.ADD, Gpr.RDX, Integer.BYTES);
           a.emit(Alu.ADD, Gpr.RCX, Long.BYTES);
         });
-    a.ret();
-    return new Function(
-        entry,
+    return emitter.end(
         // Loaded by eight bytes.
         new Extent(((long) count + 1) * Integer.BYTES, 0),
-        new Extent((long) count * Long.BYTES, 0),
-        Extent.NONE,
-        false);
+        new Extent((long) count * Long.BYTES, 0));
   }
 
   private void check(Assembler a) {
@@ -78,7 +65,6 @@ public record WideIntegers(boolean isCheck, int count) {
     a.bind(end);
     a.emit(Shift.SHL, Gpr.RSI, Integer.SIZE);
     a.store(Address.at(Gpr.RCX, 0), Gpr.RSI);
-    a.ret();
   }
 
   /** Keeps the lower half of a register, with its sign. */

@@ -5,7 +5,6 @@ import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Condition;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Length;
@@ -22,50 +21,42 @@ import io.thalamus.x86.asm.Vector;
  * @param zeroPoint of the source
  * @param isSigned whether the source is
  */
-public record WidenedRows(int before, int count, int after, int zeroPoint, boolean isSigned) {
+public record WidenedRows(int before, int count, int after, int zeroPoint, boolean isSigned)
+    implements FunctionSource {
   private static final int AT_ONCE = 16;
   private static final Vector VALUE = new Vector(Length.YMM, 0);
   private static final Vector UPPER = new Vector(Length.YMM, 1);
 
   /** Returns the function: o0 is the source, o1 the result; a block is a row. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
+  @Override
+  public Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
-    final int entry = a.position();
     a.emit(Alu.ADD, Gpr.RDX, Gpr.RDI);
     a.emit(Alu.ADD, Gpr.RDI, Gpr.RCX);
     a.mov(Gpr.RSI, Gpr.RDX);
     a.mov(Gpr.RAX, 0);
-    Label again = new Label();
-    a.bind(again);
+    Label again = a.label();
     PaddedRows.fill(a, before * Short.BYTES);
     int whole = count / AT_ONCE;
     if (whole > 0) {
       a.mov(Gpr.RCX, whole);
-      Label next = new Label();
-      a.bind(next);
+      Label next = a.label();
       a.emit(widen(), VALUE, Address.at(Gpr.RSI, 0));
       a.emit(Binary.VPSUBW, VALUE, VALUE, Rescale.words(emitter, Length.YMM, zeroPoint));
       a.store(Move.VMOVUPS, Address.at(Gpr.RDI, 0), VALUE);
       a.emit(Alu.ADD, Gpr.RSI, AT_ONCE);
       a.emit(Alu.ADD, Gpr.RDI, AT_ONCE * Short.BYTES);
-      a.emit(Alu.SUB, Gpr.RCX, 1);
-      a.jump(Condition.NOT_EQUAL, next);
+      a.countDown(Gpr.RCX, next);
     }
     int tail = count % AT_ONCE;
     if (tail > 0) {
       tail(emitter, tail);
     }
     PaddedRows.fill(a, after * Short.BYTES);
-    a.emit(Alu.SUB, Gpr.R9, 1);
-    a.jump(Condition.NOT_EQUAL, again);
+    a.countDown(Gpr.R9, again);
     a.vzeroupper();
-    a.ret();
     long row = ((long) before + count + after) * Short.BYTES;
-    return new Function(entry, new Extent(count, count), new Extent(row, row), Extent.NONE, false);
+    return emitter.end(new Extent(count, count), new Extent(row, row));
   }
 
   private void tail(Emitter emitter, int tail) {

@@ -13,21 +13,16 @@ import io.thalamus.x86.asm.Shift;
  * @param size bytes of an entry
  * @param count results
  */
-public record WordTable(int size, int count) {
+public record WordTable(int size, int count) implements FunctionSource {
   /** The entries of a table. */
   public static final int ENTRIES = 1 << Short.SIZE;
 
   private static final int AT_ONCE = Long.BYTES / Short.BYTES;
 
   /** Returns the function: o0 is the numbers, o1 the result, o2 the table. */
-  public Function emit(Emitter emitter) {
-    return emitter.function(this, () -> write(emitter));
-  }
-
-  private Function write(Emitter emitter) {
-    Assembler a = emitter.assembler();
-    final int entry = a.position();
-    emitter.arguments(true);
+  @Override
+  public Function write(Emitter emitter) {
+    Assembler a = emitter.begin(true);
     Loops.repeat(
         a,
         Gpr.R9,
@@ -52,9 +47,7 @@ public record WordTable(int size, int count) {
       a.emit(Alu.ADD, Gpr.R10, Gpr.R11);
       lookUp(a, i);
     }
-    a.ret();
-    return new Function(
-        entry,
+    return emitter.end(
         new Extent((long) count * Short.BYTES, 0),
         new Extent((long) count * size, 0),
         new Extent((long) ENTRIES * size, 0),
