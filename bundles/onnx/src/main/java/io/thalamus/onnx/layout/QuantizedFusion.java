@@ -214,17 +214,6 @@ final class QuantizedFusion {
 
   // ---- what computes ----
 
-  /** Operations whose results are rounded as ONNX does, in place of NNAPI's. */
-  private static final Map<OperationType, OperationType> EVEN =
-      Map.of(
-          OperationCode.CONV_2D, ThalamusExtension.CONV_2D,
-          OperationCode.DEPTHWISE_CONV_2D, ThalamusExtension.DEPTHWISE_CONV_2D,
-          OperationCode.GROUPED_CONV_2D, ThalamusExtension.GROUPED_CONV_2D,
-          OperationCode.FULLY_CONNECTED, ThalamusExtension.FULLY_CONNECTED,
-          OperationCode.ADD, ThalamusExtension.ADD,
-          OperationCode.SUB, ThalamusExtension.SUB,
-          OperationCode.MUL, ThalamusExtension.MUL);
-
   /**
    * Returns the number of first inputs that are data; 0 where stored integers would be rounded in
    * another way than the real numbers are.
@@ -275,8 +264,8 @@ final class QuantizedFusion {
     if (isChosen && !inputs.stream().allMatch(each -> isSame(operand(each), operand(output)))) {
       return false;
     }
-    Operation fused =
-        new Operation(EVEN.getOrDefault(producer.type(), producer.type()), inputs, List.of(output));
+    OperationType even = ThalamusExtension.EVEN.get(producer.type());
+    Operation fused = new Operation(even == null ? producer.type() : even, inputs, List.of(output));
     if (producer.type() == OperationCode.FULLY_CONNECTED
         && operand(inputs.get(WEIGHTS)).type() == OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL) {
       return isConvolved(fused);

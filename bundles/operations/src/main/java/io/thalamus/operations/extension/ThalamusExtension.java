@@ -3,11 +3,14 @@ package io.thalamus.operations.extension;
 
 import io.thalamus.model.ExtensionOperandType;
 import io.thalamus.model.ExtensionOperationType;
+import io.thalamus.model.OperationCode;
 import io.thalamus.model.WideTypes;
 import io.thalamus.operations.Convolution;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationExtension;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -166,6 +169,16 @@ public final class ThalamusExtension implements OperationExtension {
 
   /** As {@link #ADD}. */
   public static final ExtensionOperationType MUL = type(26, "MUL");
+
+  /**
+   * Operations of NNAPI with those of the same names here, which differ in their rounding alone.
+   */
+  public static final Map<OperationCode, ExtensionOperationType> EVEN =
+      Stream.of(
+              CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D, FULLY_CONNECTED, QUANTIZE, ADD, SUB, MUL)
+          .collect(
+              Collectors.toUnmodifiableMap(
+                  type -> OperationCode.valueOf(type.name()), type -> type));
 
   private static ExtensionOperationType type(int code, String name) {
     return new ExtensionOperationType(NAME, code, name);

@@ -9,7 +9,6 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
-import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
@@ -20,7 +19,6 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.SubgraphBuilder;
-import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -48,14 +46,7 @@ public final class TestGraph implements AutoCloseable {
 
   /** Returns an operation of 8-bit integers, or that of its name which rounds as ONNX does. */
   public static OperationType anyRounding(Random random, OperationCode type) {
-    return random.nextBoolean()
-        ? type
-        : new ThalamusExtension()
-            .definitions().stream()
-                .map(OperationDefinition::type)
-                .filter(each -> ((ExtensionOperationType) each).name().equals(type.name()))
-                .findFirst()
-                .orElseThrow();
+    return random.nextBoolean() ? type : ThalamusExtension.EVEN.get(type);
   }
 
   /** An input of the model; the result is its operand index, here and below. */

@@ -17,7 +17,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * Evaluates graphs: for each operand its exact value and the bounds within which a conforming
@@ -26,16 +25,10 @@ import java.util.stream.Stream;
 public final class Evaluator {
   /** Operations that round as ONNX does, by their names, and those of NNAPI. */
   private static final Map<String, String> EVEN =
-      Stream.of(
-              ThalamusExtension.CONV_2D,
-              ThalamusExtension.DEPTHWISE_CONV_2D,
-              ThalamusExtension.GROUPED_CONV_2D,
-              ThalamusExtension.FULLY_CONNECTED,
-              ThalamusExtension.QUANTIZE,
-              ThalamusExtension.ADD,
-              ThalamusExtension.SUB,
-              ThalamusExtension.MUL)
-          .collect(Collectors.toMap(Evaluator::name, ExtensionOperationType::name));
+      ThalamusExtension.EVEN.entrySet().stream()
+          .collect(
+              Collectors.toUnmodifiableMap(
+                  each -> name(each.getValue()), each -> each.getKey().name()));
 
   private final Map<String, Formula> formulas;
 
