@@ -71,10 +71,14 @@ final class Computed {
   private static Value chosen(Node node, int input, int axis, int otherwise)
       throws ModelFormatException {
     Ops ops = node.ops();
-    if (!node.has(input)) {
-      return ops.number(DataType.INT32, otherwise);
-    }
-    Value given = ops.cast(node.in(input), DataType.INT32);
+    return node.has(input)
+        ? chosen(node, ops.cast(node.in(input), DataType.INT32), axis, otherwise)
+        : ops.number(DataType.INT32, otherwise);
+  }
+
+  private static Value chosen(Node node, Value given, int axis, int otherwise)
+      throws ModelFormatException {
+    Ops ops = node.ops();
     if (!node.has(3)) {
       return axis < given.dim(0) ? ops.at(given, 0, axis) : ops.number(DataType.INT32, otherwise);
     }
@@ -106,7 +110,7 @@ final class Computed {
     Value isInside = ops.number(DataType.BOOL, 1);
     for (int axis = 0; axis < value.rank(); axis++) {
       int size = value.dim(axis);
-      Value before = padBefore(node, pads, axis);
+      Value before = chosen(node, pads, axis, 0);
       Value numbers = ops.integers(new int[] {shape[axis]}, ops.budget().range(shape[axis]));
       Value places = ops.sub(numbers, before);
       Value within = ops.min(ops.max(places, 0), size - 1);
@@ -119,26 +123,6 @@ final class Computed {
       result = ops.gather(result, axis, source(node, places, within, size, mode));
     }
     node.out(mode.equals("constant") ? ops.select(isInside, result, number) : result);
-  }
-
-  private static Value padBefore(Node node, Value pads, int axis) throws ModelFormatException {
-    Ops ops = node.ops();
-    if (!node.has(3)) {
-      return ops.at(pads, 0, axis);
-    }
-    Value axes = ops.cast(node.in(3), DataType.INT32);
-    int rank = node.in(0).rank();
-    Value result = ops.number(DataType.INT32, 0);
-    for (int i = 0; i < axes.dim(0); i++) {
-      Value named = ops.at(axes, 0, i);
-      Value isMeant =
-          ops.binary(
-              Binary.OR,
-              ops.binary(Binary.EQUAL, named, ops.number(DataType.INT32, axis)),
-              ops.binary(Binary.EQUAL, named, ops.number(DataType.INT32, axis - rank)));
-      result = ops.select(isMeant, ops.at(pads, 0, i), result);
-    }
-    return result;
   }
 
   private static Value source(Node node, Value places, Value within, int size, String mode)
