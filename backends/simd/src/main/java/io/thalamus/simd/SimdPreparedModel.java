@@ -19,16 +19,11 @@ import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
 import io.thalamus.simd.program.WarmUp;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A compiled graph and the frames it runs in. Frames are on the heap: nothing is given back. */
 final class SimdPreparedModel extends FramedPreparedModel<Frame> {
-  private static final ValueLayout.OfFloat FLOAT =
-      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-
   private final Program program;
   private final List<Shape> shapes;
   private final Workers workers;

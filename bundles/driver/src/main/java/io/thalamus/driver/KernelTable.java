@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.driver;
 
-import io.thalamus.driver.OperationTable.Key;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
@@ -9,7 +8,6 @@ import io.thalamus.model.OperationType;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Predicate;
 
 /** The kernels of a device that runs operations one by one. Immutable to the outside. */
@@ -45,11 +43,6 @@ public final class KernelTable {
    */
   public Optional<KernelFactory> find(OperandType type, OperationView operation) {
     return factories.find(type, operation);
-  }
-
-  /** The operations and types that the table has a kernel for. */
-  public Set<Key> keys() {
-    return factories.keys();
   }
 
   OperationTable<KernelFactory> factories() {

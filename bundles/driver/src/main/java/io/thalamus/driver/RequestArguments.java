@@ -62,11 +62,6 @@ public final class RequestArguments {
     return outputs;
   }
 
-  /** Returns the dimensions of each output that model and request together state. */
-  public Shape[] outputShapes() {
-    return outputShapes;
-  }
-
   /** Returns whether an input stands in a buffer that the device allocated. */
   public boolean isInputInBuffer(int index) {
     return buffers.input(index) != null;

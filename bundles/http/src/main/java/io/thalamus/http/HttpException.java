@@ -12,10 +12,6 @@ public final class HttpException extends Exception {
   /** Of a kind that is serializable. */
   private final transient Map<String, String> headers;
 
-  public HttpException(int status, String message) {
-    this(status, message, Map.of());
-  }
-
   public HttpException(int status, String message, Map<String, String> headers) {
     super(message);
     this.status = status;

@@ -39,9 +39,6 @@ public interface HttpExchange {
   /** Returns the identity that a token or a certificate gave; empty without. */
   Optional<String> client();
 
-  /** Returns true if the client has this right: for pages that show more to some. */
-  boolean isAllowed(Access access);
-
   /**
    * Has an action run when the client has left before it was answered, at once if it has already.
    * Called in a thread of the server, which must not be kept.

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.memory;
 
-import java.util.Arrays;
-import java.util.Optional;
-
 /**
  * The kinds of memory pool that a model or a request may use, with the names of {@code hidl_memory}
  * in NN HAL 1.2. Every device maps the first three; {@link #HARDWARE_BUFFER} is optional.
@@ -27,10 +24,5 @@ public enum MemoryKind {
   /** Returns the name in the HAL, for example {@code mmap_fd}. */
   public String halName() {
     return halName;
-  }
-
-  /** Returns the kind with this HAL name; empty if there is none. */
-  public static Optional<MemoryKind> ofHalName(String name) {
-    return Arrays.stream(values()).filter(kind -> kind.halName.equals(name)).findFirst();
   }
 }

@@ -34,7 +34,6 @@ final class StateMetrics {
   private final NeuralNetworks networks;
   private final Supplier<Optional<InferenceServer>> server;
   private final Supplier<Optional<CompilationCache>> cache;
-  private final Supplier<Optional<HttpServer>> http;
 
   StateMetrics(
       NeuralNetworks networks,
@@ -44,7 +43,6 @@ final class StateMetrics {
     this.networks = networks;
     this.server = server;
     this.cache = cache;
-    this.http = http;
     models();
     devices();
     cache();

@@ -20,7 +20,6 @@ import java.util.Set;
  * nobody else reads that result.
  */
 public final class Fusion {
-  private final StaticGraph graph;
   private final Node[] nodes;
 
   /** By operand, the index of the node that writes it; -1 for inputs and constants. */
@@ -29,7 +28,6 @@ public final class Fusion {
   private final int[] readers;
 
   private Fusion(StaticGraph graph, List<Node> nodes) {
-    this.graph = graph;
     this.nodes = nodes.toArray(new Node[0]);
     writers = new int[graph.shapes().size()];
     readers = new int[graph.shapes().size()];

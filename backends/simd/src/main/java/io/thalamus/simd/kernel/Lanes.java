@@ -4,7 +4,6 @@ package io.thalamus.simd.kernel;
 import jdk.incubator.vector.ByteVector;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
-import jdk.incubator.vector.LongVector;
 import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorShape;
 import jdk.incubator.vector.VectorSpecies;
@@ -16,7 +15,6 @@ import jdk.incubator.vector.VectorSpecies;
 public final class Lanes {
   public static final VectorSpecies<Float> FLOATS = FloatVector.SPECIES_PREFERRED;
   public static final VectorSpecies<Integer> INTS = IntVector.SPECIES_PREFERRED;
-  public static final VectorSpecies<Long> LONGS = LongVector.SPECIES_PREFERRED;
 
   /** Floats in a vector. */
   public static final int COUNT = FLOATS.length();

@@ -34,9 +34,6 @@ public interface Container extends AutoCloseable {
   /** Returns one line for each bundle that did not start. */
   List<String> problems();
 
-  /** Returns the ids of the devices that serve. */
-  List<String> devices();
-
   /** Calls a listener with the ids of the devices that serve whenever these change. */
   Runnable listen(Consumer<List<String>> listener);
 

@@ -178,16 +178,6 @@ public final class FrameworkContainer implements Container {
     return List.copyOf(all);
   }
 
-  @Override
-  public List<String> devices() {
-    try {
-      ServiceReference<?>[] ready = context.getAllServiceReferences(null, READY);
-      return ready == null ? List.of() : devices(ready[0]);
-    } catch (InvalidSyntaxException e) {
-      throw new IllegalStateException(e);
-    }
-  }
-
   private static List<String> devices(ServiceReference<?> ready) {
     return ready.getProperty(DEVICES) instanceof String[] ids ? List.of(ids) : List.of();
   }

@@ -44,15 +44,6 @@ public final class MessageWriter {
     return integer(field, value ? 1 : 0);
   }
 
-  /** Writes eight bytes. */
-  public MessageWriter fixed64(int field, long value) {
-    tag(field, MessageReader.FIXED64);
-    for (int i = 0; i < Long.BYTES; i++) {
-      bytes.write((int) (value >>> 8 * i));
-    }
-    return this;
-  }
-
   /** Writes a text. */
   public MessageWriter text(int field, String value) {
     return value.isEmpty() ? this : bytes(field, value.getBytes(StandardCharsets.UTF_8));

@@ -111,10 +111,6 @@ final class Body implements AutoCloseable {
     return (int) Math.floorMod(-(address + phase), (long) ALIGNMENT);
   }
 
-  long size() {
-    return size;
-  }
-
   /** Returns the bytes, which are valid until this is closed. */
   MemorySegment segment() {
     return buffer == null

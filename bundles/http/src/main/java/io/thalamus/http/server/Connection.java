@@ -88,9 +88,6 @@ final class Connection extends ChannelInboundHandlerAdapter {
   /** True if the client or the server wants the connection to end with the current request. */
   private boolean isFinal;
 
-  /** True if the current request wants the headers of its answer alone. */
-  private boolean isHead;
-
   /** The bytes of the current body that have come, skipped ones too. */
   private long received;
 
@@ -285,7 +282,6 @@ final class Connection extends ChannelInboundHandlerAdapter {
     since = System.nanoTime();
     received = 0;
     isFinal = !HttpUtil.isKeepAlive(request) || isLast();
-    isHead = request.method().name().equals("HEAD");
     long length;
     try {
       length = HttpUtil.getContentLength(request, 0L);

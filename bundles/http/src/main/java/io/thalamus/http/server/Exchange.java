@@ -13,7 +13,6 @@ import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
-import io.thalamus.http.Access;
 import io.thalamus.http.Headers;
 import io.thalamus.http.HttpExchange;
 import io.thalamus.http.Route;
@@ -133,11 +132,6 @@ final class Exchange implements HttpExchange {
   @Override
   public Optional<String> client() {
     return client.name();
-  }
-
-  @Override
-  public boolean isAllowed(Access access) {
-    return client.allowed().contains(access);
   }
 
   @Override

@@ -114,15 +114,6 @@ class MoveOps extends Emitter {
         : view(value, shape, Dims.broadcastStrides(value.shape(), shape), 0);
   }
 
-  /** The elements at known places of the flat value. */
-  Value take(Value value, int[] places, int... shape) throws ModelFormatException {
-    if (value.isConstant()) {
-      return Value.of(value.constant().take(shape, places, budget()));
-    }
-    require(places.length > 0, "its result has no elements");
-    return reshape(gather(flat(value), 0, integers(new int[] {places.length}, places)), shape);
-  }
-
   /** The slices along an axis whose numbers a value holds; none is negative. */
   Value gather(Value value, int axis, Value indexes) throws ModelFormatException {
     int[] shape =

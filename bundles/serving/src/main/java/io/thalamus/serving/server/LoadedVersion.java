@@ -250,11 +250,6 @@ final class LoadedVersion {
     closed.thenRun(action);
   }
 
-  /** Returns what is completed when it is closed. */
-  CompletableFuture<Void> closed() {
-    return closed.copy();
-  }
-
   /** Returns true once it is closed. */
   boolean isClosed() {
     return closed.isDone();

@@ -29,10 +29,6 @@ final class ModelFolder {
     this.folder = folder;
   }
 
-  Path path() {
-    return folder;
-  }
-
   /**
    * Returns what is there now: files by name and version.
    *

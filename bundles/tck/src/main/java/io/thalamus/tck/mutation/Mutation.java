@@ -7,20 +7,14 @@ import java.util.function.Consumer;
 
 /** One fault that can be put into one example. Immutable; applied as often as one likes. */
 public final class Mutation {
-  private final MutationFamily family;
   private final Example original;
   private final String description;
   private final Consumer<Draft> edit;
 
-  Mutation(MutationFamily family, Example original, String description, Consumer<Draft> edit) {
-    this.family = Objects.requireNonNull(family, "family");
+  Mutation(Example original, String description, Consumer<Draft> edit) {
     this.original = Objects.requireNonNull(original, "original");
     this.description = Objects.requireNonNull(description, "description");
     this.edit = Objects.requireNonNull(edit, "edit");
-  }
-
-  public MutationFamily family() {
-    return family;
   }
 
   /** The valid example that this mutates. */

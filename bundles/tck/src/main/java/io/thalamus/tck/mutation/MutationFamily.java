@@ -68,7 +68,7 @@ public enum MutationFamily implements Family {
     List<Mutation> mutations = new ArrayList<>();
     generator.generate(
         example.main(),
-        (description, edit) -> mutations.add(new Mutation(this, example, description, edit)));
+        (description, edit) -> mutations.add(new Mutation(example, description, edit)));
     return mutations;
   }
 
