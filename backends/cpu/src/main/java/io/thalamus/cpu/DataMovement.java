@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
+import static io.thalamus.model.LittleEndian.INT;
+import static io.thalamus.model.LittleEndian.SHORT;
+
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.Elements;
@@ -12,7 +15,6 @@ import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.StridedCopy;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 import java.util.OptionalInt;
 
 /**
@@ -20,11 +22,6 @@ import java.util.OptionalInt;
  * that one kernel serves all types.
  */
 public final class DataMovement {
-  private static final ValueLayout.OfInt INT =
-      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfShort SHORT =
-      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-
   private static final DataMovement BYTES = new DataMovement(1);
 
   /** Elements that are copied between two looks at the work done. */

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
+import static io.thalamus.model.LittleEndian.INT;
+import static io.thalamus.model.LittleEndian.LONG;
+
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 
 /**
  * FarmHash's Fingerprint64, a hash of bytes that stays the same for ever; Geoff Pike,
  * github.com/google/farmhash, namespace farmhashna.
  */
 final class FarmHash {
-  private static final ValueLayout.OfLong LONG =
-      ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfInt INT =
-      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-
   private static final long K0 = 0xc3a5c85c97cb3127L;
   private static final long K1 = 0xb492b66fbe98f273L;
   private static final long K2 = 0x9ae16a3b2f90404fL;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.oip;
 
+import static io.thalamus.model.LittleEndian.INT;
+
 import io.thalamus.http.Headers;
 import io.thalamus.http.HttpException;
 import io.thalamus.serving.ServingException;
@@ -14,7 +16,6 @@ import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -54,9 +55,6 @@ enum Coding {
 
   /** Nothing is compressed more tightly than this by either. */
   private static final long TIGHTEST = 1032;
-
-  private static final ValueLayout.OfInt SIZE =
-      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
   abstract InputStream inflate(InputStream in) throws IOException;
 
@@ -126,9 +124,7 @@ enum Coding {
   private long firstGuess(MemorySegment body) {
     long most = TIGHTEST * body.byteSize();
     long said =
-        this == GZIP
-            ? Integer.toUnsignedLong(body.get(SIZE, body.byteSize() - SIZE.byteSize()))
-            : 0;
+        this == GZIP ? Integer.toUnsignedLong(body.get(INT, body.byteSize() - INT.byteSize())) : 0;
     return said > 0 && said <= most ? said : 4 * body.byteSize();
   }
 

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.oip;
 
+import static io.thalamus.model.LittleEndian.DOUBLE;
+import static io.thalamus.model.LittleEndian.FLOAT;
+import static io.thalamus.model.LittleEndian.INT;
+import static io.thalamus.model.LittleEndian.LONG;
+import static io.thalamus.model.LittleEndian.SHORT;
+
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonParser.NumberType;
 import com.fasterxml.jackson.core.JsonToken;
@@ -12,7 +18,6 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.math.BigInteger;
-import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
@@ -21,17 +26,6 @@ import java.util.List;
  * are nested as the shape is, down to any dimension. Used once, by one thread.
  */
 final class TensorReader {
-  private static final ValueLayout.OfShort SHORT =
-      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfInt INT =
-      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfLong LONG =
-      ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfFloat FLOAT =
-      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfDouble DOUBLE =
-      ValueLayout.JAVA_DOUBLE_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-
   private static final BigInteger LARGEST_UINT64 =
       BigInteger.ONE.shiftLeft(Long.SIZE).subtract(BigInteger.ONE);
 

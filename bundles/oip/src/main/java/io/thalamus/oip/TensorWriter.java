@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.oip;
 
+import static io.thalamus.model.LittleEndian.DOUBLE;
+import static io.thalamus.model.LittleEndian.FLOAT;
+import static io.thalamus.model.LittleEndian.INT;
+import static io.thalamus.model.LittleEndian.LONG;
+import static io.thalamus.model.LittleEndian.SHORT;
+
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.thalamus.serving.Datatype;
 import io.thalamus.serving.ServingException;
@@ -9,23 +15,11 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
 /** Writes values as one flat array of JSON. */
 final class TensorWriter {
-  private static final ValueLayout.OfShort SHORT =
-      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfInt INT =
-      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfLong LONG =
-      ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfFloat FLOAT =
-      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfDouble DOUBLE =
-      ValueLayout.JAVA_DOUBLE_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-
   private TensorWriter() {}
 
   /** Returns whether JSON has a form for values of a datatype. */

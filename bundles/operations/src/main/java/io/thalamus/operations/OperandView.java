@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.operations;
 
+import static io.thalamus.model.LittleEndian.INT;
+
 import io.thalamus.model.Elements;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Operand;
@@ -9,8 +11,6 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -32,8 +32,6 @@ public record OperandView(
     boolean isOmitted,
     Optional<MemorySegment> value,
     Optional<Subgraph> graph) {
-  private static final ValueLayout.OfInt INT =
-      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
   public OperandView {
     Objects.requireNonNull(type, "type");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.vectors;
 
+import static io.thalamus.model.LittleEndian.FLOAT;
+
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
@@ -27,7 +29,6 @@ import io.thalamus.model.Subgraph;
 import io.thalamus.model.Timing;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 import java.time.Duration;
 import java.util.BitSet;
 import java.util.List;
@@ -53,9 +54,6 @@ final class AddDevice implements Device {
     LOOP_FAILS_OTHERWISE,
     THROWS
   }
-
-  private static final ValueLayout.OfFloat FLOAT =
-      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
   private final Fault fault;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.integration.extension;
 
+import static io.thalamus.model.LittleEndian.FLOAT;
+
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelDevice;
 import io.thalamus.driver.KernelTable;
@@ -10,16 +12,11 @@ import io.thalamus.model.DeviceType;
 import io.thalamus.model.PerformanceInfo;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.ResolvedOperation;
-import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 import java.util.Map;
 import java.util.Set;
 
 /** Knows {@link ComplexExtension} and nothing else. Thread-safe. */
 final class ComplexDevice extends KernelDevice {
-  private static final ValueLayout.OfFloat FLOAT =
-      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-
   ComplexDevice() {
     super(facts(), kernels(), OperationCatalog.standard().with(new ComplexExtension()));
   }

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.program;
 
+import static io.thalamus.model.LittleEndian.FLOAT;
+import static io.thalamus.model.LittleEndian.INT;
+
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 
 /** Reads constants of a model. */
 public final class Stored {
-  private static final ValueLayout.OfFloat FLOAT =
-      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfInt INT =
-      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-
   private Stored() {}
 
   public static float[] floats(MemorySegment segment) {

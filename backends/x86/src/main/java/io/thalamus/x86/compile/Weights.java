@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
+import static io.thalamus.model.LittleEndian.FLOAT;
+import static io.thalamus.model.LittleEndian.SHORT;
+
 import io.thalamus.model.OperandCode;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.ResolvedOperation;
@@ -8,7 +11,6 @@ import io.thalamus.x86.kernel.Strided;
 import io.thalamus.x86.kernel.Transposed;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -25,12 +27,6 @@ import java.util.function.Supplier;
  */
 record Weights(
     Source numbers, Optional<Source> bias, long first, long depthStep, long channelStep) {
-  private static final ValueLayout.OfFloat FLOAT =
-      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-
-  private static final ValueLayout.OfShort HALF =
-      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-
   /** Columns that are transposed at a time. */
   private static final int BLOCK = 64;
 
@@ -56,7 +52,7 @@ record Weights(
 
     /** Returns floats of 16 bits as ones of 32. */
     private static MemorySegment widen(MemorySegment halves) {
-      short[] from = halves.toArray(HALF);
+      short[] from = halves.toArray(SHORT);
       float[] to = new float[from.length];
       for (int i = 0; i < to.length; i++) {
         to[i] = Float.float16ToFloat(from[i]);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.grpc.server;
 
+import static io.thalamus.model.LittleEndian.INT;
+import static io.thalamus.model.LittleEndian.LONG;
+import static io.thalamus.model.LittleEndian.SHORT;
+
 import io.thalamus.grpc.wire.MessageReader;
 import io.thalamus.serving.Datatype;
 import io.thalamus.serving.ServingException;
@@ -9,7 +13,6 @@ import io.thalamus.serving.protocol.Texts;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 import java.util.Locale;
 
 /**
@@ -17,12 +20,6 @@ import java.util.Locale;
  * kind, and made smaller at the end where the datatype is smaller.
  */
 final class Contents {
-  private static final ValueLayout.OfInt INT =
-      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfShort SHORT =
-      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfLong LONG =
-      ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
   private static final long FIRST_SIZE = 256;
 
   /** The kinds of contents, in the order of their field numbers from 1 on. */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.fold;
 
+import static io.thalamus.model.LittleEndian.LONG;
+
 import io.thalamus.model.Elements;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 import java.util.List;
 import java.util.function.DoubleBinaryOperator;
 import java.util.function.DoubleUnaryOperator;
@@ -23,9 +23,6 @@ import java.util.function.LongUnaryOperator;
  * @param bytes the elements, little-endian, row-major
  */
 public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
-  private static final ValueLayout.OfLong LONG =
-      ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-
   /** A scalar or a vector of integers, as shapes and indexes are. */
   public static Tensor ofLongs(int[] shape, long... values) {
     MemorySegment bytes = MemorySegment.ofArray(new byte[8 * values.length]);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.fold;
 
+import static io.thalamus.model.LittleEndian.SHORT;
+
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxTensor;
@@ -12,8 +14,6 @@ import java.nio.ByteOrder;
 /** The way from constants of a file to values. */
 public final class Tensors {
   private static final int MAX_RANK = 32;
-  private static final ValueLayout.OfShort SHORT =
-      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
   private Tensors() {}
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.layout;
 
+import static io.thalamus.model.LittleEndian.INT;
+
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
@@ -9,8 +11,6 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
-import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -19,8 +19,6 @@ import java.util.OptionalInt;
 
 /** Lets an operation apply the activation that follows it, where nothing else reads its result. */
 final class ActivationFusion {
-  private static final ValueLayout.OfInt INT =
-      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
   private static final int RELU = 1;
   private static final int RELU1 = 2;
   private static final int RELU6 = 3;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.layout;
 
+import static io.thalamus.model.LittleEndian.FLOAT;
+
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Operand;
@@ -10,7 +12,6 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Quantization.PerChannel;
 import io.thalamus.onnx.fold.Dims;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
@@ -19,8 +20,6 @@ import java.util.Optional;
 
 /** Constants of real numbers as the integers that quantized operations take. Immutable. */
 final class QuantizedConstants {
-  private static final ValueLayout.OfFloat FLOAT =
-      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
   private static final int SIGN_SHIFT = 128;
 
   private final Map<Lifetime.Constant, Grid> grids;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.layout;
 
+import static io.thalamus.model.LittleEndian.INT;
+
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Operand;
@@ -31,9 +33,6 @@ import java.util.Set;
  * view of its input, and only an operation that minds has it made. Used once; not thread-safe.
  */
 final class TransposeSinking {
-  private static final ValueLayout.OfInt INT =
-      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-
   /**
    * A value as another one with its dimensions in another order.
    *

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.serving.protocol;
 
+import static io.thalamus.model.LittleEndian.DOUBLE;
+import static io.thalamus.model.LittleEndian.FLOAT;
+import static io.thalamus.model.LittleEndian.INT;
+import static io.thalamus.model.LittleEndian.LONG;
+import static io.thalamus.model.LittleEndian.SHORT;
+
 import io.thalamus.model.Quantization;
 import io.thalamus.serving.Datatype;
 import io.thalamus.serving.InferenceResponse;
@@ -12,7 +18,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
-import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -31,17 +36,6 @@ public final class Classification {
   private static final long MOST_ELEMENTS = 1_000_000;
 
   private static final int DIGITS_BEHIND = 6;
-
-  private static final ValueLayout.OfShort SHORT =
-      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfInt INT =
-      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfLong LONG =
-      ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfFloat FLOAT =
-      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfDouble DOUBLE =
-      ValueLayout.JAVA_DOUBLE_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
   private final Datatype datatype;
   private final MemorySegment value;

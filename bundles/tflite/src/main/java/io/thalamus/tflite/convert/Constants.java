@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
+import static io.thalamus.model.LittleEndian.LONG;
+
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Elements;
 import io.thalamus.model.Lifetime;
@@ -29,9 +31,6 @@ import org.tensorflow.lite.schema.TensorType;
  * the file: a damaged file must not exhaust the memory.
  */
 final class Constants {
-  private static final ValueLayout.OfLong LONG =
-      ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-
   private final SharedMemory file;
   private long budget;
 

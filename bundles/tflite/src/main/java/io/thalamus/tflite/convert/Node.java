@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
+import static io.thalamus.model.LittleEndian.FLOAT;
+import static io.thalamus.model.LittleEndian.INT;
+
 import com.google.flatbuffers.Table;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.ConstantCopy;
@@ -18,8 +21,6 @@ import io.thalamus.tflite.file.ByteRange;
 import io.thalamus.tflite.file.FlatOperator;
 import io.thalamus.tflite.file.FlatTensor;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -33,11 +34,6 @@ import org.tensorflow.lite.schema.ActivationFunctionType;
  */
 final class Node {
   private static final int MAX_OPTIONS = 1 << 16;
-  private static final ValueLayout.OfInt INT =
-      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-
-  private static final ValueLayout.OfFloat FLOAT =
-      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
   private final GraphConverter graph;
   private final FlatOperator operator;

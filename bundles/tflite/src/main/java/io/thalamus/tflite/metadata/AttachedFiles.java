@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.metadata;
 
+import static io.thalamus.model.LittleEndian.INT;
+import static io.thalamus.model.LittleEndian.SHORT;
+
 import io.thalamus.model.reader.ModelFormatException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.zip.DataFormatException;
@@ -21,11 +23,6 @@ import java.util.zip.Inflater;
  * </pre>
  */
 final class AttachedFiles {
-  private static final ValueLayout.OfInt INT =
-      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-  private static final ValueLayout.OfShort SHORT =
-      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-
   private static final int END_SIGNATURE = 0x06054b50;
   private static final int END_SIZE = 22;
   private static final int END_COUNT = 10;
