@@ -14,10 +14,20 @@ import java.util.List;
  * returns its index. Not thread-safe; used once.
  */
 public final class SubgraphBuilder {
-  private final List<Operand> operands = new ArrayList<>();
+  private final List<Operand> operands;
   private final List<Operation> operations = new ArrayList<>();
   private final List<Integer> inputs = new ArrayList<>();
   private final List<Integer> outputs = new ArrayList<>();
+
+  /** A graph without operands. */
+  public SubgraphBuilder() {
+    this(List.of());
+  }
+
+  /** A graph that begins with these operands, of which none is an input or an output. */
+  public SubgraphBuilder(List<Operand> known) {
+    operands = new ArrayList<>(known);
+  }
 
   /** Adds an operand as it is; inputs and outputs of the graph are named by the caller. */
   public int operand(Operand operand) {
@@ -66,16 +76,17 @@ public final class SubgraphBuilder {
 
   /** Adds a TENSOR_INT32 vector constant. */
   public int int32Vector(int... values) {
+    return int32Tensor(Shape.of(values.length), values);
+  }
+
+  /** Adds a TENSOR_INT32 constant. */
+  public int int32Tensor(Shape shape, int... values) {
     ByteBuffer buffer = bytes(4 * values.length);
     for (int value : values) {
       buffer.putInt(value);
     }
     return constant(
-        "",
-        OperandCode.TENSOR_INT32,
-        Shape.of(values.length),
-        Quantization.NONE,
-        new ConstantCopy(buffer.array()));
+        "", OperandCode.TENSOR_INT32, shape, Quantization.NONE, new ConstantCopy(buffer.array()));
   }
 
   /** Adds a constant whose value stands where {@code value} says. */
@@ -107,10 +118,15 @@ public final class SubgraphBuilder {
     return operands.get(index);
   }
 
+  /** Puts an operand in the place of another one. */
+  public void replace(int index, Operand operand) {
+    operands.set(index, operand);
+  }
+
   /** Corrects the dimensions of an operand that was added with others. */
   public void reshape(int index, Shape shape) {
     Operand known = operands.get(index);
-    operands.set(
+    replace(
         index,
         new Operand(known.type(), shape, known.quantization(), known.lifetime(), known.name()));
   }

@@ -8,6 +8,7 @@ import io.thalamus.model.Operation;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
+import io.thalamus.model.SubgraphBuilder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -42,6 +43,16 @@ public record OperationView(
             .map(index -> OperandView.of(operands.get(index), referenced))
             .toList(),
         operation.outputs().stream().map(index -> OperandView.of(operands.get(index))).toList());
+  }
+
+  /** An operation on operands of a graph that is being built. */
+  public static OperationView of(
+      SubgraphBuilder graph, OperationType type, List<Integer> inputs, List<Integer> outputs) {
+    return new OperationView(type, views(graph, inputs), views(graph, outputs));
+  }
+
+  private static List<OperandView> views(SubgraphBuilder graph, List<Integer> operands) {
+    return operands.stream().map(operand -> OperandView.of(graph.get(operand))).toList();
   }
 
   /** The input at an index that exists. */

@@ -20,7 +20,6 @@ import io.thalamus.onnx.fold.Budget;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
 import io.thalamus.onnx.layout.Grid;
-import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationView;
@@ -260,37 +259,28 @@ class Emitter {
   /** Adds an operation with results of these types, and returns them. */
   List<Value> emit(OperationType operation, List<Integer> inputs, DataType... types)
       throws ModelFormatException {
-    List<Integer> outputs = new ArrayList<>();
-    for (DataType type : types) {
-      outputs.add(builder.temporary("", code(type), Shape.NONE, quantization(type)));
-    }
-    List<Shape> shapes = add(operation, inputs, outputs);
-    List<Value> values = new ArrayList<>();
-    for (int i = 0; i < types.length; i++) {
-      values.add(Value.of(types[i], shapes.get(i).toArray(), outputs.get(i)));
-    }
-    return values;
+    return emit(operation, inputs, false, types);
   }
 
   /** Adds an operation of whose results only an execution tells the sizes. */
   List<Value> emitOpen(OperationType operation, List<Integer> inputs, DataType... types)
       throws ModelFormatException {
+    return emit(operation, inputs, true, types);
+  }
+
+  private List<Value> emit(
+      OperationType operation, List<Integer> inputs, boolean isOpen, DataType... types)
+      throws ModelFormatException {
     List<Integer> outputs = new ArrayList<>();
     for (DataType type : types) {
       outputs.add(builder.temporary("", code(type), Shape.NONE, quantization(type)));
     }
-    List<Shape> shapes = add(operation, inputs, outputs, true);
+    List<Shape> shapes = add(operation, inputs, outputs, isOpen);
     List<Value> values = new ArrayList<>();
     for (int i = 0; i < types.length; i++) {
-      values.add(openValue(types[i], shapes.get(i), outputs.get(i)));
+      values.add(value(types[i], shapes.get(i).toArray(), outputs.get(i)));
     }
     return values;
-  }
-
-  private static Value openValue(DataType type, Shape shape, int operand) {
-    return shape.isFullySpecified()
-        ? Value.of(type, shape.toArray(), operand)
-        : Value.ofOpen(type, shape.toArray(), operand);
   }
 
   /**
@@ -305,7 +295,7 @@ class Emitter {
     OperationDefinition definition =
         catalog.find(operation).orElseThrow(() -> refuse("nothing defines " + operation.text()));
     try {
-      definition.validate(new OperationView(operation, views(List.of(inputs)), views(outputs)));
+      definition.validate(OperationView.of(builder, operation, List.of(inputs), outputs));
     } catch (ValidationException e) {
       throw new ModelFormatException("as " + operation.text() + ": " + e.getMessage(), e);
     }
@@ -385,7 +375,7 @@ class Emitter {
     OperationDefinition definition =
         catalog.find(operation).orElseThrow(() -> refuse("nothing defines " + operation.text()));
     try {
-      OperationView view = new OperationView(operation, views(inputs), views(outputs));
+      OperationView view = OperationView.of(builder, operation, inputs, outputs);
       definition.validate(view);
       List<Shape> shapes = definition.infer(view);
       for (int i = 0; i < outputs.size(); i++) {
@@ -394,15 +384,11 @@ class Emitter {
             "its result has the shape " + shapes.get(i));
         builder.reshape(outputs.get(i), shapes.get(i));
       }
-      definition.validate(new OperationView(operation, views(inputs), views(outputs)));
+      definition.validate(OperationView.of(builder, operation, inputs, outputs));
       return shapes;
     } catch (ValidationException e) {
       throw new ModelFormatException("as " + operation.text() + ": " + e.getMessage(), e);
     }
-  }
-
-  private List<OperandView> views(List<Integer> operands) {
-    return operands.stream().map(operand -> OperandView.of(builder.get(operand))).toList();
   }
 
   /** The operand of a value under another shape of as many elements that it physically has. */

@@ -2,7 +2,6 @@
 package io.thalamus.onnx.layout;
 
 import io.thalamus.model.Lifetime;
-import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
@@ -12,14 +11,12 @@ import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
-import io.thalamus.operations.OperandView;
+import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ValidationException;
 import io.thalamus.operations.extension.ThalamusExtension;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -41,8 +38,7 @@ final class QuantizedFusion {
   private final Subgraph graph;
   private final OperationCatalog catalog;
   private final QuantizedConstants constants;
-  private final List<Operand> operands;
-  private final List<Operation> operations = new ArrayList<>();
+  private final SubgraphBuilder built;
 
   /** For results of DEQUANTIZE, and of CAST between types of the same width, what they read. */
   private final Map<Integer, Integer> sources = new HashMap<>();
@@ -56,7 +52,7 @@ final class QuantizedFusion {
     this.graph = graph;
     this.catalog = catalog;
     this.constants = new QuantizedConstants(grids);
-    this.operands = new ArrayList<>(graph.operands());
+    this.built = new SubgraphBuilder(graph.operands());
   }
 
   /**
@@ -89,18 +85,18 @@ final class QuantizedFusion {
         continue;
       }
       if (!isMoved(operation)) {
-        operations.add(operation);
+        add(operation);
         producers.put(output, operation);
         if (isConversion(operation) && operation.type() != ThalamusExtension.QUANTIZE) {
           sources.put(output, operation.inputs().getFirst());
         }
       }
     }
-    return new Subgraph(operands, operations, graph.inputIndexes(), graph.outputIndexes());
+    return built.build(graph.inputIndexes(), graph.outputIndexes());
   }
 
   private Operand operand(int index) {
-    return operands.get(index);
+    return built.get(index);
   }
 
   private static boolean is8Bit(Operand operand) {
@@ -176,22 +172,25 @@ final class QuantizedFusion {
     int output = operation.outputs().getFirst();
     Operand result = operand(output);
     Operand stored = operand(source);
-    operands.add(temporary(stored.type(), result.shape(), stored.quantization()));
-    int moved = operands.size() - 1;
+    int moved = temporary(stored.type(), result.shape(), stored.quantization());
     Operation direct = new Operation(operation.type(), inputs, List.of(moved));
     OperationType back = is8Bit(result) ? OperationCode.CAST : OperationCode.DEQUANTIZE;
     Operation conversion = new Operation(back, List.of(moved), List.of(output));
     if (!isValid(direct) || !isValid(conversion)) {
       return false;
     }
-    operations.add(direct);
-    operations.add(conversion);
+    add(direct);
+    add(conversion);
     sources.put(output, moved);
     return true;
   }
 
-  private static Operand temporary(OperandType type, Shape shape, Quantization quantization) {
-    return new Operand(type, shape, quantization, Lifetime.TEMPORARY_VARIABLE, "");
+  private int temporary(OperandType type, Shape shape, Quantization quantization) {
+    return built.temporary("", type, shape, quantization);
+  }
+
+  private void add(Operation operation) {
+    built.operation(operation.type(), operation.inputs(), operation.outputs());
   }
 
   private boolean isValid(Operation operation) {
@@ -200,16 +199,11 @@ final class QuantizedFusion {
       definition
           .orElseThrow()
           .validate(
-              new OperationView(
-                  operation.type(), views(operation.inputs()), views(operation.outputs())));
+              OperationView.of(built, operation.type(), operation.inputs(), operation.outputs()));
       return true;
     } catch (ValidationException e) {
       return false;
     }
-  }
-
-  private List<OperandView> views(List<Integer> indexes) {
-    return indexes.stream().map(index -> OperandView.of(operand(index))).toList();
   }
 
   // ---- what computes ----
@@ -273,7 +267,7 @@ final class QuantizedFusion {
     if (!isValid(fused)) {
       return false;
     }
-    operations.add(fused);
+    add(fused);
     sources.put(real, output);
     return true;
   }
@@ -290,11 +284,7 @@ final class QuantizedFusion {
   }
 
   private Integer constant(Optional<Operand> value) {
-    if (value.isEmpty()) {
-      return null;
-    }
-    operands.add(value.get());
-    return operands.size() - 1;
+    return value.map(built::operand).orElse(null);
   }
 
   private boolean isWeighted(Operation producer, List<Integer> inputs) {
@@ -333,18 +323,18 @@ final class QuantizedFusion {
     int depth = weights.shape().dimension(1);
     int units = weights.shape().dimension(0);
     int rows = output.shape().dimension(0);
-    int data = add(temporary(input.type(), Shape.of(rows, 1, 1, depth), input.quantization()));
+    int data = temporary(input.type(), Shape.of(rows, 1, 1, depth), input.quantization());
     int filter =
-        add(
+        built.operand(
             new Operand(
                 weights.type(),
                 Shape.of(units, 1, 1, depth),
                 weights.quantization(),
                 weights.lifetime(),
                 weights.name()));
-    int result = add(temporary(output.type(), Shape.of(rows, 1, 1, units), output.quantization()));
-    int none = scalar(0);
-    int step = scalar(1);
+    int result = temporary(output.type(), Shape.of(rows, 1, 1, units), output.quantization());
+    int none = built.int32(0);
+    int step = built.int32(1);
     Operation convolution =
         new Operation(
             ThalamusExtension.CONV_2D,
@@ -363,41 +353,13 @@ final class QuantizedFusion {
     if (!isValid(convolution)) {
       return false;
     }
-    operations.add(
-        new Operation(
-            OperationCode.RESHAPE,
-            List.of(layer.inputs().get(INPUT), ints(rows, 1, 1, depth)),
-            List.of(data)));
-    operations.add(convolution);
-    operations.add(
-        new Operation(OperationCode.RESHAPE, List.of(result, ints(rows, units)), layer.outputs()));
+    built.operation(
+        OperationCode.RESHAPE,
+        List.of(layer.inputs().get(INPUT), built.int32Vector(rows, 1, 1, depth)),
+        List.of(data));
+    add(convolution);
+    built.operation(
+        OperationCode.RESHAPE, List.of(result, built.int32Vector(rows, units)), layer.outputs());
     return true;
-  }
-
-  private int add(Operand operand) {
-    operands.add(operand);
-    return operands.size() - 1;
-  }
-
-  private static byte[] bytes(int... values) {
-    ByteBuffer bytes = ByteBuffer.allocate(4 * values.length).order(ByteOrder.LITTLE_ENDIAN);
-    bytes.asIntBuffer().put(values);
-    return bytes.array();
-  }
-
-  private int scalar(int value) {
-    return add(
-        new Operand(
-            OperandCode.INT32, Shape.NONE, Quantization.NONE, new ConstantCopy(bytes(value)), ""));
-  }
-
-  private int ints(int... values) {
-    return add(
-        new Operand(
-            OperandCode.TENSOR_INT32,
-            Shape.of(values.length),
-            Quantization.NONE,
-            new ConstantCopy(bytes(values)),
-            ""));
   }
 }

@@ -11,14 +11,13 @@ import io.thalamus.model.OperandType;
 import io.thalamus.model.Operation;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
-import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
+import io.thalamus.model.SubgraphBuilder;
+import io.thalamus.onnx.fold.Dims;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -43,15 +42,14 @@ final class TransposeSinking {
 
   private final Subgraph graph;
   private final Map<Lifetime.Constant, Grid> grids;
-  private final List<Operand> operands;
-  private final List<Operation> operations = new ArrayList<>();
+  private final SubgraphBuilder built;
   private final Map<Integer, View> views = new HashMap<>();
   private final Set<Integer> made = new HashSet<>();
 
   private TransposeSinking(Subgraph graph, Map<Lifetime.Constant, Grid> grids) {
     this.graph = graph;
     this.grids = grids;
-    this.operands = new ArrayList<>(graph.operands());
+    this.built = new SubgraphBuilder(graph.operands());
   }
 
   static Subgraph sink(Subgraph graph, Map<Lifetime.Constant, Grid> grids) {
@@ -62,14 +60,14 @@ final class TransposeSinking {
     for (Operation operation : graph.operations()) {
       if (!isTranspose(operation) && !isMoved(operation)) {
         List<Integer> inputs = operation.inputs().stream().map(this::read).toList();
-        operations.add(new Operation(operation.type(), inputs, operation.outputs()));
+        built.operation(operation.type(), inputs, operation.outputs());
       }
     }
     List<Integer> outputs = new ArrayList<>();
     for (int output : graph.outputIndexes()) {
       outputs.add(output(output, outputs));
     }
-    return new Subgraph(operands, operations, graph.inputIndexes(), outputs);
+    return built.build(graph.inputIndexes(), outputs);
   }
 
   /**
@@ -80,10 +78,9 @@ final class TransposeSinking {
     boolean isSame = view != null && isSorted(view.order());
     if (isSame
         && !made.contains(output)
-        && operands.get(view.source()).lifetime().equals(Lifetime.TEMPORARY_VARIABLE)
+        && operand(view.source()).lifetime().equals(Lifetime.TEMPORARY_VARIABLE)
         && !before.contains(view.source())) {
-      Operand wanted = operands.get(output);
-      operands.set(view.source(), wanted);
+      built.replace(view.source(), operand(output));
       return view.source();
     }
     make(output);
@@ -101,20 +98,8 @@ final class TransposeSinking {
     return true;
   }
 
-  private static int[] permute(int[] values, int[] order) {
-    return Arrays.stream(order).map(place -> values[place]).toArray();
-  }
-
-  private static int[] inverse(int[] order) {
-    int[] inverse = new int[order.length];
-    for (int i = 0; i < order.length; i++) {
-      inverse[order[i]] = i;
-    }
-    return inverse;
-  }
-
   private Operand operand(int index) {
-    return operands.get(index);
+    return built.get(index);
   }
 
   /** The operand that has a value in its own order: what a view in that order views, or itself. */
@@ -142,11 +127,10 @@ final class TransposeSinking {
         Arrays.stream(operand(index).shape().toArray())
             .map(size -> size == 0 ? -1 : size)
             .toArray();
-    operations.add(
-        new Operation(
-            isInOrder ? OperationCode.RESHAPE : OperationCode.TRANSPOSE,
-            List.of(view.source(), ints(isInOrder ? target : view.order())),
-            List.of(index)));
+    built.operation(
+        isInOrder ? OperationCode.RESHAPE : OperationCode.TRANSPOSE,
+        List.of(view.source(), built.int32Vector(isInOrder ? target : view.order())),
+        List.of(index));
   }
 
   private boolean isTranspose(Operation operation) {
@@ -166,7 +150,7 @@ final class TransposeSinking {
         operation.outputs().getFirst(),
         before == null
             ? new View(input, order)
-            : new View(before.source(), permute(before.order(), order)));
+            : new View(before.source(), Dims.permute(before.order(), order)));
     return true;
   }
 
@@ -181,11 +165,8 @@ final class TransposeSinking {
     if (!Arrays.equals(moved, Arrays.stream(moved).sorted().toArray())) {
       return false;
     }
-    operations.add(
-        new Operation(
-            operation.type(),
-            List.of(view.source(), operation.inputs().get(1)),
-            operation.outputs()));
+    built.operation(
+        operation.type(), List.of(view.source(), operation.inputs().get(1)), operation.outputs());
     return true;
   }
 
@@ -278,13 +259,12 @@ final class TransposeSinking {
     List<Integer> outputs = new ArrayList<>();
     for (int result : results) {
       Operand known = operand(result);
-      Shape shape = Shape.of(permute(known.shape().toArray(), inverse(order)));
-      operands.add(
-          new Operand(known.type(), shape, known.quantization(), Lifetime.TEMPORARY_VARIABLE, ""));
-      outputs.add(operands.size() - 1);
-      views.put(result, new View(operands.size() - 1, order));
+      Shape shape = Shape.of(Dims.permute(known.shape().toArray(), Dims.inverse(order)));
+      int output = built.temporary("", known.type(), shape, known.quantization());
+      outputs.add(output);
+      views.put(result, new View(output, order));
     }
-    operations.add(new Operation(type, inputs, outputs));
+    built.operation(type, inputs, outputs);
   }
 
   private boolean isElementwise(Operation operation, int[] order) {
@@ -323,14 +303,9 @@ final class TransposeSinking {
     Arrays.fill(shape, 1);
     int[] own = operand.shape().toArray();
     System.arraycopy(own, 0, shape, rank - own.length, own.length);
-    int[] back = inverse(order);
-    int[] target = permute(shape, back);
-    int[] strides = new int[rank];
-    for (int i = rank - 1, stride = 1; i >= 0; i--) {
-      strides[i] = stride;
-      stride *= shape[i];
-    }
-    int[] steps = permute(strides, back);
+    int[] back = Dims.inverse(order);
+    int[] target = Dims.permute(shape, back);
+    int[] steps = Dims.permute(Dims.strides(shape), back);
     int width = operand.type().elementSize();
     MemorySegment from = constant.bytes();
     byte[] bytes = new byte[(int) from.byteSize()];
@@ -347,12 +322,12 @@ final class TransposeSinking {
         at[d] = 0;
       }
     }
-    int moved = constant(operand.type(), Shape.of(target), operand.quantization(), bytes);
+    Lifetime.Constant moved = new ConstantCopy(bytes);
     Grid grid = grids.get(constant);
     if (grid != null && grid.isPerTensor()) {
-      grids.put((Lifetime.Constant) operand(moved).lifetime(), grid);
+      grids.put(moved, grid);
     }
-    return moved;
+    return built.constant("", operand.type(), Shape.of(target), operand.quantization(), moved);
   }
 
   private boolean isConcatenated(Operation operation, int[] order) {
@@ -369,7 +344,7 @@ final class TransposeSinking {
         return false;
       }
     }
-    inputs.add(scalar(order[axis[0]]));
+    inputs.add(built.int32(order[axis[0]]));
     add(operation.type(), inputs, operation.outputs(), order);
     return true;
   }
@@ -387,7 +362,7 @@ final class TransposeSinking {
     }
     List<Integer> inputs = new ArrayList<>(operation.inputs());
     inputs.set(0, view.source());
-    inputs.set(1, ints(Shape.of(order.length, 2), changed));
+    inputs.set(1, built.int32Tensor(Shape.of(order.length, 2), changed));
     add(operation.type(), inputs, operation.outputs(), order);
     return true;
   }
@@ -402,7 +377,7 @@ final class TransposeSinking {
     int[] moved = Arrays.stream(axes).map(axis -> order[axis < 0 ? axis + rank : axis]).toArray();
     List<Integer> inputs = new ArrayList<>(operation.inputs());
     inputs.set(0, view.source());
-    inputs.set(1, ints(moved));
+    inputs.set(1, built.int32Vector(moved));
     add(operation.type(), inputs, operation.outputs(), order);
     return true;
   }
@@ -424,7 +399,7 @@ final class TransposeSinking {
       make(inputs.get(i));
     }
     inputs.set(0, view.source());
-    inputs.set(argument, scalar(order[counted]));
+    inputs.set(argument, built.int32(order[counted]));
     add(operation.type(), inputs, operation.outputs(), order);
     return true;
   }
@@ -436,10 +411,13 @@ final class TransposeSinking {
     if (view == null || begin == null || size == null) {
       return false;
     }
-    int[] back = inverse(order);
+    int[] back = Dims.inverse(order);
     add(
         operation.type(),
-        List.of(view.source(), ints(permute(begin, back)), ints(permute(size, back))),
+        List.of(
+            view.source(),
+            built.int32Vector(Dims.permute(begin, back)),
+            built.int32Vector(Dims.permute(size, back))),
         operation.outputs(),
         order);
     return true;
@@ -455,28 +433,5 @@ final class TransposeSinking {
     return isInteger && operand.lifetime() instanceof Lifetime.Constant value
         ? value.bytes().toArray(INT)
         : null;
-  }
-
-  private int constant(OperandType type, Shape shape, Quantization quantization, byte[] bytes) {
-    operands.add(new Operand(type, shape, quantization, new ConstantCopy(bytes), ""));
-    return operands.size() - 1;
-  }
-
-  private static byte[] bytes(int... values) {
-    ByteBuffer bytes = ByteBuffer.allocate(4 * values.length).order(ByteOrder.LITTLE_ENDIAN);
-    bytes.asIntBuffer().put(values);
-    return bytes.array();
-  }
-
-  private int ints(int... values) {
-    return ints(Shape.of(values.length), values);
-  }
-
-  private int ints(Shape shape, int... values) {
-    return constant(OperandCode.TENSOR_INT32, shape, Quantization.NONE, bytes(values));
-  }
-
-  private int scalar(int value) {
-    return constant(OperandCode.INT32, Shape.NONE, Quantization.NONE, bytes(value));
   }
 }

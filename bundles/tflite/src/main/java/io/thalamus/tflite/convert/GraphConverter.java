@@ -476,7 +476,7 @@ final class GraphConverter {
     }
     List<Shape> written = outputs.stream().map(this::shape).toList();
     try {
-      OperationView view = new OperationView(type, views(inputs), views(outputs));
+      OperationView view = OperationView.of(builder, type, inputs, outputs);
       if (!isComplete(view, definition)) {
         definition.validate(view);
         // Only an execution knows the shape; the file has one possibility.
@@ -487,14 +487,14 @@ final class GraphConverter {
       // What the operations compute counts, and not what the file says: in files whose inputs can
       // have several sizes, converters leave dimensions that were never meant.
       outputs.forEach(output -> builder.reshape(output, Shape.NONE));
-      view = new OperationView(type, views(inputs), views(outputs));
+      view = OperationView.of(builder, type, inputs, outputs);
       definition.validate(view);
       List<Shape> computed = definition.infer(view);
       for (int i = 0; i < written.size(); i++) {
         boolean known = i < computed.size() && computed.get(i).isFullySpecified();
         builder.reshape(outputs.get(i), known ? computed.get(i) : written.get(i));
       }
-      definition.validate(new OperationView(type, views(inputs), views(outputs)));
+      definition.validate(OperationView.of(builder, type, inputs, outputs));
     } catch (ValidationException e) {
       throw new ModelFormatException("as " + type.text() + ": " + e.getMessage(), e);
     }
@@ -502,10 +502,6 @@ final class GraphConverter {
 
   private Shape shape(int operand) {
     return builder.get(operand).shape();
-  }
-
-  private List<OperandView> views(List<Integer> operands) {
-    return operands.stream().map(operand -> OperandView.of(builder.get(operand))).toList();
   }
 
   /** Returns whether enough is known to compute the shapes of the outputs. */

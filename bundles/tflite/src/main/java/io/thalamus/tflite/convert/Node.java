@@ -352,9 +352,7 @@ final class Node {
 
   /** A constant of integers in a shape. */
   int int32Tensor(Shape shape, int... values) {
-    int operand = int32Vector(values);
-    builder().reshape(operand, shape);
-    return operand;
+    return builder().int32Tensor(shape, values);
   }
 
   /** A scalar of the floating-point type that goes with a tensor: FLOAT16 with float16. */
