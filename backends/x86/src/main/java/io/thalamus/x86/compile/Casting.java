@@ -110,7 +110,7 @@ public final class Casting {
     long count = source.bytes() / read;
     for (long at = 0; at < count; at += LONGEST) {
       WideFloats part = new WideFloats(isNarrowed, (int) Math.min(LONGEST, count - at));
-      program.call(part.emit(program.emitter()), source, at * read, target, at * written, 1);
+      program.call(part, source, at * read, target, at * written, 1);
     }
   }
 
@@ -119,8 +119,7 @@ public final class Casting {
     long count = target.bytes() / Long.BYTES;
     for (long at = 0; at < count; at += LONGEST) {
       WideIntegers part = new WideIntegers(false, (int) Math.min(LONGEST, count - at));
-      program.call(
-          part.emit(program.emitter()), source, at * Integer.BYTES, target, at * Long.BYTES, 1);
+      program.call(part, source, at * Integer.BYTES, target, at * Long.BYTES, 1);
     }
   }
 
@@ -128,10 +127,10 @@ public final class Casting {
   private static void narrow(Place source, Place target, ProgramBuilder program) {
     int count = Math.toIntExact(target.bytes() / Integer.BYTES);
     Place status = program.place(CheckedIndexes.STATUS);
-    program.call(new WideIntegers(true, count).emit(program.emitter()), source, 0, status, 0, 1);
+    program.call(new WideIntegers(true, count), source, 0, status, 0, 1);
     program.check(status, 0, 0);
     program.call(
-        new Strided(Integer.BYTES, count, Long.BYTES, Integer.BYTES, 0, 0).emit(program.emitter()),
+        new Strided(Integer.BYTES, count, Long.BYTES, Integer.BYTES, 0, 0),
         source,
         0,
         target,
@@ -231,8 +230,7 @@ public final class Casting {
       Type from, Place source, Type to, Place target, long count, ProgramBuilder program) {
     for (long at = 0; at < count; at += LONGEST) {
       Cast cast = new Cast(from, to, (int) Math.min(LONGEST, count - at));
-      program.call(
-          cast.emit(program.emitter()), source, at * from.size(), target, at * to.size(), 1);
+      program.call(cast, source, at * from.size(), target, at * to.size(), 1);
     }
   }
 

@@ -15,7 +15,6 @@ import io.thalamus.operations.extension.MatrixMultiply.Matrix;
 import io.thalamus.operations.extension.MatrixMultiply.Products;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.compile.Weights.Source;
-import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.Mapped.Kind;
 import io.thalamus.x86.kernel.PaddedRows;
 import io.thalamus.x86.kernel.Strided;
@@ -244,7 +243,7 @@ public final class Convolution {
             new Transposed(
                 Math.min(STRIP, rows - row), columns, columns * Float.BYTES, rows * Float.BYTES);
         program.call(
-            strip.emit(program.emitter()),
+            strip,
             from,
             at + (long) row * columns * Float.BYTES,
             to,
@@ -398,13 +397,7 @@ public final class Convolution {
       int part = Math.min(MOST_REPEATED, count - at);
       Strided copy = new Strided(size, part, size, times * size, 0, 0);
       for (int i = 0; i < times; i++) {
-        program.call(
-            copy.emit(program.emitter()),
-            from,
-            (long) at * size,
-            to,
-            ((long) at * times + i) * size,
-            1);
+        program.call(copy, from, (long) at * size, to, ((long) at * times + i) * size, 1);
       }
     }
     return to;
@@ -430,23 +423,13 @@ public final class Convolution {
     for (int b = 0; b < input.dimension(0); b++) {
       long at = b * batch;
       if (height.before() > 0) {
-        program.call(zeros.emit(program.emitter()), from, 0, to, at, height.before());
+        program.call(zeros, from, 0, to, at, height.before());
       }
       program.call(
-          copies.emit(program.emitter()),
-          from,
-          (long) b * rows * bytes,
-          to,
-          at + (long) height.before() * padded,
-          rows);
+          copies, from, (long) b * rows * bytes, to, at + (long) height.before() * padded, rows);
       if (height.after() > 0) {
         program.call(
-            zeros.emit(program.emitter()),
-            from,
-            0,
-            to,
-            at + (long) (height.before() + rows) * padded,
-            height.after());
+            zeros, from, 0, to, at + (long) (height.before() + rows) * padded, height.after());
       }
     }
     return to;
@@ -500,11 +483,10 @@ public final class Convolution {
   }
 
   /** Some results of a line with the channels of a panel. */
-  private record Block(Taps taps, Function function, Panel panel) {}
+  private record Block(Taps taps, Panel panel) {}
 
   private Block block(int rows, Panel panel) {
-    Taps taps = taps(rows, panel);
-    return new Block(taps, taps.emit(program.emitter()), panel);
+    return new Block(taps(rows, panel), panel);
   }
 
   /** Returns the bytes that a result adds to what is read and written. */
@@ -542,7 +524,6 @@ public final class Convolution {
 
   private void call(Block called, int line, int result, int blocks) {
     Taps taps = called.taps();
-    Function function = called.function();
     Panel panel = called.panel();
     int batch = line / layer.linesOfBatch();
     int row = line % layer.linesOfBatch() * layer.height().stride();
@@ -566,7 +547,7 @@ public final class Convolution {
       long written = output.at() + to + (long) block * taps.rows() * taps.resultStep();
       if (panel.place().isPresent()) {
         program.call(
-            function,
+            taps,
             source.place(),
             read,
             output.place(),
@@ -575,7 +556,7 @@ public final class Convolution {
             panel.at(),
             some);
       } else {
-        program.call(function, source.place(), read, output.place(), written, panel.at(), some);
+        program.call(taps, source.place(), read, output.place(), written, panel.at(), some);
       }
     }
   }

@@ -15,15 +15,13 @@ import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.ThalamusExtension;
-import io.thalamus.x86.kernel.Emitter;
-import io.thalamus.x86.kernel.Function;
+import io.thalamus.x86.kernel.FunctionSource;
 import io.thalamus.x86.kernel.Mapped;
 import io.thalamus.x86.kernel.Mapped.Kind;
 import io.thalamus.x86.kernel.Pair;
 import io.thalamus.x86.kernel.Pairs;
 import java.util.Arrays;
 import java.util.Optional;
-import java.util.function.BiFunction;
 import java.util.function.IntFunction;
 
 /** Arithmetic on floats and integers, functions of floats, and other names for a tensor. */
@@ -94,7 +92,7 @@ public final class Elementwise {
         (operation, operands, program) -> {
           float alpha = operation.parameters(Exponential.class).alpha();
           map(
-              count -> new Mapped(Kind.ELU, count, alpha).emit(program.emitter()),
+              count -> new Mapped(Kind.ELU, count, alpha),
               operands.input(0),
               operands.output(),
               program);
@@ -124,21 +122,18 @@ public final class Elementwise {
   private static void single(
       OperationTable.Builder<Lowering> table,
       OperationType code,
-      BiFunction<Emitter, Integer, Function> function) {
+      IntFunction<FunctionSource> function) {
     Casting.addFloats(
         table,
         code,
         operation -> Sizes.isPossible(operation.input(0)),
         (operation, operands, program) ->
-            map(
-                count -> function.apply(program.emitter(), count),
-                operands.input(0),
-                operands.output(),
-                program));
+            map(function, operands.input(0), operands.output(), program));
   }
 
   /** Writes what a function makes of each 32 bits of a place. */
-  static void map(IntFunction<Function> function, Place from, Place to, ProgramBuilder program) {
+  static void map(
+      IntFunction<FunctionSource> function, Place from, Place to, ProgramBuilder program) {
     long count = from.bytes() / Float.BYTES;
     for (long at = 0; at < count; at += LONGEST) {
       int length = (int) Math.min(LONGEST, count - at);
@@ -148,11 +143,11 @@ public final class Elementwise {
 
   /** Writes what a function makes of each float of a place. */
   static void map(Kind kind, Place from, Place to, ProgramBuilder program) {
-    map(count -> new Mapped(kind, count).emit(program.emitter()), from, to, program);
+    map(count -> new Mapped(kind, count), from, to, program);
   }
 
   private static void map(OperationTable.Builder<Lowering> table, OperationType code, Kind kind) {
-    single(table, code, (emitter, count) -> new Mapped(kind, count).emit(emitter));
+    single(table, code, count -> new Mapped(kind, count));
   }
 
   private static void clamp(
@@ -167,11 +162,7 @@ public final class Elementwise {
 
   /** Writes the floats of a place within the bounds of an activation. */
   static void clamp(FusedActivation activation, Place from, Place to, ProgramBuilder program) {
-    map(
-        count -> new Pairs(Pair.FIRST, count, false, false, activation).emit(program.emitter()),
-        from,
-        to,
-        program);
+    map(count -> new Pairs(Pair.FIRST, count, false, false, activation), from, to, program);
   }
 
   private static void pair(OperationTable.Builder<Lowering> table, OperationType code, Pair pair) {
@@ -230,7 +221,7 @@ public final class Elementwise {
       int length = (int) Math.min(LONGEST, count - at);
       long from = at * Float.BYTES;
       Pairs pairs = new Pairs(Pair.MUL, length, false, false, FusedActivation.NONE);
-      program.call(pairs.emit(program.emitter()), first, from, to, from, second, from);
+      program.call(pairs, first, from, to, from, second, from);
     }
   }
 
@@ -276,14 +267,13 @@ public final class Elementwise {
         block ->
             program.call(
                 new Pairs(
-                        pair,
-                        block.count(),
-                        block.isFirstRepeated(),
-                        block.isSecondRepeated(),
-                        block.firstStep(),
-                        block.secondStep(),
-                        activation)
-                    .emit(program.emitter()),
+                    pair,
+                    block.count(),
+                    block.isFirstRepeated(),
+                    block.isSecondRepeated(),
+                    block.firstStep(),
+                    block.secondStep(),
+                    activation),
                 first,
                 block.first() * Float.BYTES,
                 result,

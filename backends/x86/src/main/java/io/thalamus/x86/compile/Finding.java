@@ -16,7 +16,7 @@ import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.kernel.Cast.Type;
 import io.thalamus.x86.kernel.CheckedIndexes;
 import io.thalamus.x86.kernel.FoundRows;
-import io.thalamus.x86.kernel.Function;
+import io.thalamus.x86.kernel.FunctionSource;
 import io.thalamus.x86.kernel.GatheredRows;
 import io.thalamus.x86.kernel.Mapped.Kind;
 import io.thalamus.x86.kernel.SortedRows;
@@ -106,7 +106,7 @@ public final class Finding {
       from = lastAxis(axis, from, program);
     }
     int rows = axis.outer() * axis.inner();
-    Function found = new FoundRows(isLargest, isInteger, axis.size()).emit(program.emitter());
+    FunctionSource found = new FoundRows(isLargest, isInteger, axis.size());
     int most = Math.max(1, LONGEST / axis.size());
     for (int row = 0; row < rows; row += most) {
       program.call(
@@ -130,12 +130,7 @@ public final class Finding {
         Transposed strip =
             new Transposed(Math.min(STRIP, axis.size() - first), axis.inner(), row, column);
         program.call(
-            strip.emit(program.emitter()),
-            from,
-            begin + (long) first * row,
-            to,
-            begin + (long) first * Float.BYTES,
-            1);
+            strip, from, begin + (long) first * row, to, begin + (long) first * Float.BYTES, 1);
       }
     }
     return to;
@@ -171,7 +166,7 @@ public final class Finding {
     int most = (int) Math.max(1, MOST_MOVED / ((long) top.rowLength() * top.k()));
     for (int row = 0; row < top.rows(); row += most) {
       program.call(
-          rows.emit(program.emitter()),
+          rows,
           keys,
           (long) row * top.rowLength() * Integer.BYTES,
           sorted,
@@ -210,7 +205,7 @@ public final class Finding {
     for (long first = 0; first < count; first += LONGEST) {
       int some = (int) Math.min(LONGEST, count - first);
       program.call(
-          new Strided(Integer.BYTES, some, Long.BYTES, Integer.BYTES, 0, 0).emit(program.emitter()),
+          new Strided(Integer.BYTES, some, Long.BYTES, Integer.BYTES, 0, 0),
           from,
           first * Long.BYTES + at,
           to,
@@ -250,7 +245,7 @@ public final class Finding {
         new CheckedIndexes(lookup.indexes(), List.of(lookup.rows()), List.of(row));
     Place places = check(indexes, operands.input(lookup.indexInput()), program);
     long table = (long) lookup.rows() * row;
-    Function rows = new GatheredRows(table, row).emit(program.emitter());
+    FunctionSource rows = new GatheredRows(table, row);
     int most = Math.max(1, LONGEST * Float.BYTES / row);
     for (int outer = 0; outer < lookup.outer(); outer++) {
       for (int first = 0; first < lookup.indexes(); first += most) {
@@ -270,7 +265,7 @@ public final class Finding {
   /** Returns where it is told where rows begin; a run that meets a wrong index fails. */
   private static Place check(CheckedIndexes indexes, Place from, ProgramBuilder program) {
     Place places = program.place(indexes.bytes());
-    program.call(indexes.emit(program.emitter()), from, 0, places, 0, 1);
+    program.call(indexes, from, 0, places, 0, 1);
     for (int i = 0; i < indexes.limits().size(); i++) {
       program.check(places, i * CheckedIndexes.STATUS, indexes.limits().get(i));
     }
@@ -306,7 +301,7 @@ public final class Finding {
             slices.strides().stream().map(stride -> Math.toIntExact(stride * size)).toList());
     Place places = check(indexes, operands.input(1), program);
     int slice = slices.sliceSize() * size;
-    Function rows = new GatheredRows(operands.input(0).bytes(), slice).emit(program.emitter());
+    FunctionSource rows = new GatheredRows(operands.input(0).bytes(), slice);
     int most = Math.max(1, LONGEST * Float.BYTES / slice);
     for (int first = 0; first < slices.tuples(); first += most) {
       program.call(
@@ -344,7 +339,7 @@ public final class Finding {
             new Strided(
                 size, lookup.rowLength(), size, size, Math.toIntExact((long) step * row), row);
         program.call(
-            rows.emit(program.emitter()),
+            rows,
             source,
             ((long) outer * lookup.rows() + indexes[first]) * row,
             operands.output(),

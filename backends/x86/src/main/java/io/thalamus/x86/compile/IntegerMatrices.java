@@ -91,7 +91,7 @@ final class IntegerMatrices {
             0,
             FusedActivation.NONE);
     program.call(
-        row.emit(program.emitter()),
+        row,
         operands.input(0),
         (first.offset() + k * first.columnStride()) * Integer.BYTES,
         to,
@@ -104,6 +104,6 @@ final class IntegerMatrices {
   private static void add(
       Place one, Place other, Place to, long at, int count, ProgramBuilder program) {
     Pairs sum = new Pairs(Pair.INT_ADD, count, false, false, FusedActivation.NONE);
-    program.call(sum.emit(program.emitter()), one, 0, to, at * Integer.BYTES, other, 0);
+    program.call(sum, one, 0, to, at * Integer.BYTES, other, 0);
   }
 }

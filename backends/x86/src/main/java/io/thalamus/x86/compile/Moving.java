@@ -11,7 +11,7 @@ import io.thalamus.operations.Moves.Part;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.ThalamusExtension;
-import io.thalamus.x86.kernel.Function;
+import io.thalamus.x86.kernel.FunctionSource;
 import io.thalamus.x86.kernel.Strided;
 import io.thalamus.x86.kernel.Transposed;
 import java.util.ArrayList;
@@ -102,7 +102,7 @@ public final class Moving {
         for (long at = 0; at < count; at += LONGEST) {
           int part = (int) Math.min(LONGEST, count - at);
           Strided fill = new Strided(size, part, 0, size, 0, 0);
-          program.call(fill.emit(program.emitter()), value, 0, output, at * size, 1);
+          program.call(fill, value, 0, output, at * size, 1);
         }
       }
     }
@@ -169,7 +169,7 @@ public final class Moving {
                 readStep,
                 writeStep);
         program.call(
-            square.emit(program.emitter()),
+            square,
             source,
             (begin.from() + column) * Float.BYTES + (long) row * readStep,
             target,
@@ -202,8 +202,7 @@ public final class Moving {
     }
     for (int at = 0; at < length; at += LONGEST) {
       int count = Math.min(LONGEST, length - at);
-      Function copy =
-          new Strided(size, count, readStep, writeStep, fromStep, toStep).emit(program.emitter());
+      FunctionSource copy = new Strided(size, count, readStep, writeStep, fromStep, toStep);
       int most = Math.max(1, LONGEST / count);
       for (int run = 0; run < runs.size(); run += most) {
         program.call(

@@ -16,7 +16,6 @@ import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.Normalization.Groups;
 import io.thalamus.operations.extension.ThalamusExtension;
-import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.Mapped.Kind;
 import io.thalamus.x86.kernel.NormalizedRows;
 import io.thalamus.x86.kernel.PaddedRows;
@@ -131,7 +130,7 @@ public final class Normalization {
     int wide = count + 2 * radius;
     Place padded = program.place((long) rows * wide * Float.BYTES);
     PaddedRows copy = new PaddedRows(margin, count * Float.BYTES, margin);
-    program.call(copy.emit(program.emitter()), from, 0, padded, 0, rows);
+    program.call(copy, from, 0, padded, 0, rows);
     Place sums = from;
     int most = Math.max(1, LONGEST / count);
     for (int i = 0; i <= 2 * radius; i++) {
@@ -150,7 +149,7 @@ public final class Normalization {
         long narrow = (long) row * count * Float.BYTES;
         long place = ((long) row * wide + i) * Float.BYTES;
         program.call(
-            added.emit(program.emitter()),
+            added,
             isFirst ? padded : sums,
             isFirst ? place : narrow,
             next,
@@ -167,11 +166,10 @@ public final class Normalization {
 
   private static void rows(
       NormalizedRows row, int rows, Place from, Place to, ProgramBuilder program) {
-    Function function = row.emit(program.emitter());
     int most = Math.max(1, LONGEST / row.count());
     for (int first = 0; first < rows; first += most) {
       long at = (long) first * row.count() * Float.BYTES;
-      program.call(function, from, at, to, at, Math.min(most, rows - first));
+      program.call(row, from, at, to, at, Math.min(most, rows - first));
     }
   }
 

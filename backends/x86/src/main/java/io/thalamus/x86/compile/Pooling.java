@@ -151,7 +151,7 @@ public final class Pooling {
       int most = (int) Math.max(1, LONGEST / ((long) rows * cells * input.dimension(3)));
       for (int block = 0; block < count; block += most) {
         program.call(
-            run.emit(program.emitter()),
+            run,
             from,
             read + (long) block * run.windowStep(),
             to,

@@ -13,6 +13,7 @@ import io.thalamus.x86.compile.Program.Range;
 import io.thalamus.x86.kernel.Emitter;
 import io.thalamus.x86.kernel.Extent;
 import io.thalamus.x86.kernel.Function;
+import io.thalamus.x86.kernel.FunctionSource;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -170,19 +171,25 @@ final class ProgramBuilder {
   }
 
   /** Calls a function that reads one place. */
-  void call(Function function, Place read, long from, Place written, long to, long blocks) {
-    call(new Call(function, read, from, written, to, read, 0, blocks));
+  void call(FunctionSource function, Place read, long from, Place written, long to, long blocks) {
+    call(new Call(function.emit(emitter), read, from, written, to, read, 0, blocks));
   }
 
   /** Calls a function that reads two places. */
   void call(
-      Function function, Place read, long from, Place written, long to, Place other, long o2) {
+      FunctionSource function,
+      Place read,
+      long from,
+      Place written,
+      long to,
+      Place other,
+      long o2) {
     call(function, read, from, written, to, other, o2, 1);
   }
 
   /** Calls a function that reads two places, for some blocks. */
   void call(
-      Function function,
+      FunctionSource function,
       Place read,
       long from,
       Place written,
@@ -190,19 +197,19 @@ final class ProgramBuilder {
       Place other,
       long o2,
       long blocks) {
-    call(new Call(function, read, from, written, to, other, o2, blocks));
+    call(new Call(function.emit(emitter), read, from, written, to, other, o2, blocks));
   }
 
   /** Calls a function that reads a place and constants. */
   void call(
-      Function function,
+      FunctionSource function,
       Place read,
       long from,
       Place written,
       long to,
       long constant,
       long blocks) {
-    call(new Call(function, read, from, written, to, null, constant, blocks));
+    call(new Call(function.emit(emitter), read, from, written, to, null, constant, blocks));
   }
 
   private void call(Call call) {

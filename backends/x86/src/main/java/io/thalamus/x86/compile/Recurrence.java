@@ -20,7 +20,7 @@ import io.thalamus.operations.Sequence;
 import io.thalamus.operations.Sequence.Route;
 import io.thalamus.x86.compile.Weights.Source;
 import io.thalamus.x86.kernel.CellFunction;
-import io.thalamus.x86.kernel.Function;
+import io.thalamus.x86.kernel.FunctionSource;
 import io.thalamus.x86.kernel.LstmCells;
 import io.thalamus.x86.kernel.Mapped;
 import io.thalamus.x86.kernel.Mapped.Kind;
@@ -159,7 +159,7 @@ public final class Recurrence {
     if (parameters.hasScratchOutput()) {
       Place scratch = operands.output(0);
       PaddedRows zeros = new PaddedRows(Math.toIntExact(scratch.bytes()), 0, 0);
-      program.call(zeros.emit(program.emitter()), program.zero(), 0, scratch, 0, 1);
+      program.call(zeros, program.zero(), 0, scratch, 0, 1);
     }
     for (Pass pass : parameters.passes()) {
       Cell cell = pass.cell();
@@ -191,7 +191,7 @@ public final class Recurrence {
           cell.cells(),
           (sums, old, next) ->
               program.call(
-                  cells.emit(program.emitter()),
+                  cells,
                   steps.sums,
                   sums,
                   steps.states,
@@ -221,7 +221,7 @@ public final class Recurrence {
           cell.inputSize(),
           joined(operation, List.of(cell.weights())),
           joined(operation, List.of(cell.bias())));
-      Function activated = activated(function, units, program);
+      FunctionSource activated = activated(function, units);
       steps.run(
           joined(operation, List.of(cell.recurrentWeights())),
           0,
@@ -243,13 +243,12 @@ public final class Recurrence {
     }
   }
 
-  private static Function activated(CellFunction function, int count, ProgramBuilder program) {
+  private static FunctionSource activated(CellFunction function, int count) {
     return switch (function) {
-      case TANH -> new Mapped(Kind.TANH, count).emit(program.emitter());
-      case SIGMOID -> new Mapped(Kind.LOGISTIC, count).emit(program.emitter());
+      case TANH -> new Mapped(Kind.TANH, count);
+      case SIGMOID -> new Mapped(Kind.LOGISTIC, count);
       case NONE, RELU, RELU1, RELU6 ->
-          new Pairs(Pair.FIRST, count, false, false, FusedActivation.valueOf(function.name()))
-              .emit(program.emitter());
+          new Pairs(Pair.FIRST, count, false, false, FusedActivation.valueOf(function.name()));
     };
   }
 
@@ -330,7 +329,7 @@ public final class Recurrence {
               Float.BYTES,
               step * Float.BYTES,
               targetStep * Float.BYTES);
-      program.call(copy.emit(program.emitter()), from, at, to, target, rows);
+      program.call(copy, from, at, to, target, rows);
     }
 
     /** Copies a given state to a place in the rows of states. */
@@ -406,7 +405,7 @@ public final class Recurrence {
                 FusedActivation.NONE,
                 Optional.empty());
         program.call(
-            taps.emit(program.emitter()),
+            taps,
             states,
             from + (long) b * depth * Float.BYTES,
             sums,

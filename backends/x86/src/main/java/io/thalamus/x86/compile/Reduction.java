@@ -12,7 +12,7 @@ import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.x86.kernel.Cast.Type;
-import io.thalamus.x86.kernel.Function;
+import io.thalamus.x86.kernel.FunctionSource;
 import io.thalamus.x86.kernel.PooledRun;
 import io.thalamus.x86.kernel.ReducedRows;
 import io.thalamus.x86.kernel.Reducing;
@@ -152,7 +152,7 @@ public final class Reduction {
   static void reduce(
       Reducing kind, ReducedCells cells, Place from, Place to, ProgramBuilder program) {
     if (cells.inner() == 1) {
-      Function rows = new ReducedRows(kind, cells.reduced()).emit(program.emitter());
+      FunctionSource rows = new ReducedRows(kind, cells.reduced());
       int most = Math.max(1, LONGEST / cells.reduced());
       for (int row = 0; row < cells.outer(); row += most) {
         program.call(
@@ -196,7 +196,7 @@ public final class Reduction {
     int most = (int) Math.max(1, LONGEST / ((long) cells.reduced() * some));
     for (int block = 0; block < cells.outer(); block += most) {
       program.call(
-          run.emit(program.emitter()),
+          run,
           from,
           (long) block * run.windowStep() + (long) first * Float.BYTES,
           to,

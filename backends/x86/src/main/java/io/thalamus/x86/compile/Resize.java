@@ -128,7 +128,7 @@ public final class Resize {
       long from = (long) parameters.width().nearest(x) * cell;
       for (int first = 0; first < lines; first += most) {
         program.call(
-            column.emit(program.emitter()),
+            column,
             operands.input(0),
             from + (long) first * inputLine,
             wide,
@@ -140,7 +140,7 @@ public final class Resize {
     for (int b = 0; b < output.dimension(0); b++) {
       for (int y = 0; y < output.dimension(1); y++) {
         program.call(
-            whole.emit(program.emitter()),
+            whole,
             wide,
             ((long) b * input.dimension(1) + parameters.height().nearest(y)) * line,
             operands.output(),
@@ -174,7 +174,7 @@ public final class Resize {
       long constant = program.constant(down);
       for (int b = 0; b < output.dimension(0); b++) {
         program.call(
-            resized.emit(program.emitter()),
+            resized,
             from,
             ((long) b * input.dimension(1) + row.left()) * line,
             to,

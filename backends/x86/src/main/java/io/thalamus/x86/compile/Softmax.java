@@ -59,12 +59,7 @@ public final class Softmax {
     for (int first = 0; first < cells.outer(); first += most) {
       long at = (long) first * count * Float.BYTES;
       program.call(
-          row.emit(program.emitter()),
-          operands.input(0),
-          at,
-          operands.output(),
-          at,
-          Math.min(most, cells.outer() - first));
+          row, operands.input(0), at, operands.output(), at, Math.min(most, cells.outer() - first));
     }
   }
 

@@ -2,7 +2,7 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.x86.asm.Length;
-import io.thalamus.x86.kernel.Function;
+import io.thalamus.x86.kernel.FunctionSource;
 import io.thalamus.x86.kernel.Rescale;
 import io.thalamus.x86.kernel.StoredDepthwise;
 import java.nio.ByteBuffer;
@@ -33,8 +33,8 @@ final class StoredChannels {
     int rows = Math.ceilDiv(results, blocks);
     int whole = results / rows;
     int rest = results % rows;
-    Function function = function(rows);
-    Function last = rest > 0 ? function(rest) : null;
+    FunctionSource function = function(rows);
+    FunctionSource last = rest > 0 ? function(rest) : null;
     for (int line = 0; line < layer.batches() * layer.resultHeight(); line++) {
       call(function, line, 0, whole, panels);
       if (rest > 0) {
@@ -43,25 +43,24 @@ final class StoredChannels {
     }
   }
 
-  private Function function(int rows) {
+  private FunctionSource function(int rows) {
     int channels = layer.channels();
     return new StoredDepthwise(
-            length,
-            layer.isSigned(),
-            rows,
-            Math.ceilDiv(channels, Rescale.pair(length)),
-            channels,
-            layer.height().size(),
-            layer.height().dilation() * layer.paddedWidth() * channels,
-            layer.width().size(),
-            layer.width().dilation() * channels,
-            layer.width().stride() * channels,
-            channels,
-            scaling.rescale())
-        .emit(program.emitter());
+        length,
+        layer.isSigned(),
+        rows,
+        Math.ceilDiv(channels, Rescale.pair(length)),
+        channels,
+        layer.height().size(),
+        layer.height().dilation() * layer.paddedWidth() * channels,
+        layer.width().size(),
+        layer.width().dilation() * channels,
+        layer.width().stride() * channels,
+        channels,
+        scaling.rescale());
   }
 
-  private void call(Function function, int line, int result, int blocks, long panels) {
+  private void call(FunctionSource function, int line, int result, int blocks, long panels) {
     int channels = layer.channels();
     int batch = line / layer.resultHeight();
     int row = line % layer.resultHeight() * layer.height().stride();

@@ -103,7 +103,6 @@ record StoredLayer(
     Place to = program.place(batches * paddedHeight() * padded);
     int before = width.before() * channels;
     int after = width.after() * channels;
-    Emitter emitter = program.emitter();
     int zeroPoint = accumulation.inputZeroPoint();
     byte value = isWide ? 0 : (byte) zeroPoint;
     PaddedRows padding = new PaddedRows((int) padded, 0, 0, value);
@@ -111,14 +110,14 @@ record StoredLayer(
     for (int b = 0; b < batches; b++) {
       long at = b * paddedHeight() * padded;
       if (height.before() > 0) {
-        program.call(padding.emit(emitter), from, 0, to, at, height.before());
+        program.call(padding, from, 0, to, at, height.before());
       }
       at += height.before() * padded;
       for (int y = 0; y < sourceHeight; y += most) {
         program.call(
             isWide
-                ? new WidenedRows(before, row, after, zeroPoint, isSigned).emit(emitter)
-                : new PaddedRows(before, row, after, value).emit(emitter),
+                ? new WidenedRows(before, row, after, zeroPoint, isSigned)
+                : new PaddedRows(before, row, after, value),
             from,
             ((long) b * sourceHeight + y) * row,
             to,
@@ -127,7 +126,7 @@ record StoredLayer(
       }
       at += sourceHeight * padded;
       if (height.after() > 0) {
-        program.call(padding.emit(emitter), from, 0, to, at, height.after());
+        program.call(padding, from, 0, to, at, height.after());
       }
     }
     return to;

@@ -175,8 +175,7 @@ final class StoredLstm {
         Gate one = gates(parameters).get(gate);
         long at = row + (long) gate * units;
         program.call(
-            new LstmWords.Arguments(units, factor(one.input()), factor(one.recurrent()))
-                .emit(program.emitter()),
+            new LstmWords.Arguments(units, factor(one.input()), factor(one.recurrent())),
             inputSums,
             at * Float.BYTES,
             gates,
@@ -189,7 +188,7 @@ final class StoredLstm {
       lookUp(units, gates, cell, activated, cell, tanh);
       long own = (long) b * units;
       program.call(
-          newStates.emit(program.emitter()),
+          newStates,
           activated,
           row * Short.BYTES,
           states,
@@ -198,7 +197,7 @@ final class StoredLstm {
           own * Short.BYTES);
       lookUp(units, states, own, shown, own, tanhOfState);
       program.call(
-          newHidden.emit(program.emitter()),
+          newHidden,
           activated,
           (row + 2L * units) * Short.BYTES,
           hidden,
@@ -300,20 +299,13 @@ final class StoredLstm {
 
   private void lookUp(int count, Place from, long first, Place to, long target, long table) {
     WordTable words = new WordTable(Short.BYTES, count);
-    program.call(
-        words.emit(program.emitter()),
-        from,
-        first * Short.BYTES,
-        to,
-        target * Short.BYTES,
-        table,
-        1);
+    program.call(words, from, first * Short.BYTES, to, target * Short.BYTES, table, 1);
   }
 
   /** Copies the units that mean something. */
   private void copy(Place from, int size, int fromUnits, Place to, int toUnits) {
     Strided copy =
         new Strided(size, parameters.units(), size, size, fromUnits * size, toUnits * size);
-    program.call(copy.emit(program.emitter()), from, 0, to, 0, parameters.batches());
+    program.call(copy, from, 0, to, 0, parameters.batches());
   }
 }

@@ -10,7 +10,7 @@ import io.thalamus.operations.extension.MatrixMultiply.Matrix;
 import io.thalamus.operations.extension.MatrixMultiply.Products;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.asm.Length;
-import io.thalamus.x86.kernel.Function;
+import io.thalamus.x86.kernel.FunctionSource;
 import io.thalamus.x86.kernel.PairedRows;
 import io.thalamus.x86.kernel.Rescale;
 import io.thalamus.x86.kernel.StoredProduct;
@@ -103,12 +103,7 @@ final class StoredMatrices {
     for (long at = 0; at < from.bytes(); at += (long) rows * inner) {
       for (int row = 0; row < rows; row += most) {
         program.call(
-            column.emit(program.emitter()),
-            from,
-            at + row,
-            to,
-            at + (long) row * inner,
-            Math.min(most, rows - row));
+            column, from, at + row, to, at + (long) row * inner, Math.min(most, rows - row));
       }
     }
     return to;
@@ -132,8 +127,8 @@ final class StoredMatrices {
     calls.forEach(Runnable::run);
   }
 
-  private Function widened(int zeroPoint, int count, int after) {
-    return new WidenedRows(0, count, after, zeroPoint, isSigned).emit(program.emitter());
+  private FunctionSource widened(int zeroPoint, int count, int after) {
+    return new WidenedRows(0, count, after, zeroPoint, isSigned);
   }
 
   private List<Part> parts() {
@@ -172,7 +167,7 @@ final class StoredMatrices {
       Place panel =
           program.place(numbers + (long) groups() * part.vectors() * part.length().bytes());
       program.call(
-          new Strided(1, numbers, 1, 1, 0, 0).emit(program.emitter()),
+          new Strided(1, numbers, 1, 1, 0, 0),
           program.constantPlace(bytes.array()),
           0,
           panel,
@@ -198,13 +193,12 @@ final class StoredMatrices {
       int some = isSingle ? 1 : Math.min(most, whole - done);
       program.call(
           new PairedRows(
-                  part.length(),
-                  part.channels(),
-                  isSingle,
-                  row,
-                  accumulation.filterZeroPoint(),
-                  isSigned)
-              .emit(program.emitter()),
+              part.length(),
+              part.channels(),
+              isSingle,
+              row,
+              accumulation.filterZeroPoint(),
+              isSigned),
           from,
           matrix.offset() + 2L * done * row + part.channel(),
           panel,
@@ -219,7 +213,7 @@ final class StoredMatrices {
     int inner = products.inner();
     int words = groups() * Form.WORDS.group();
     Place to = program.place((long) products.columns() * words * Short.BYTES);
-    Function rows = widened(accumulation.filterZeroPoint(), inner, words - inner);
+    FunctionSource rows = widened(accumulation.filterZeroPoint(), inner, words - inner);
     int most = Math.max(1, LONGEST / inner);
     for (int column = 0; column < products.columns(); column += most) {
       program.call(
@@ -249,7 +243,7 @@ final class StoredMatrices {
                 column,
                 group);
         program.call(
-            square.emit(program.emitter()),
+            square,
             words,
             (long) (part.channel() + c) * column + (long) done * Integer.BYTES,
             panel,
@@ -319,7 +313,7 @@ final class StoredMatrices {
             products.columns(),
             scaling.rescale());
     program.call(
-        product.emit(program.emitter()),
+        product,
         rows,
         (run.firstOffset() + (long) row * inner) * Short.BYTES,
         output,

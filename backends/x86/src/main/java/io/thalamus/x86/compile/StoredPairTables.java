@@ -68,12 +68,11 @@ final class StoredPairTables {
           block ->
               program.call(
                   new JoinedBytes(
-                          block.count(),
-                          block.isFirstRepeated(),
-                          block.isSecondRepeated(),
-                          block.firstStep(),
-                          block.secondStep())
-                      .emit(program.emitter()),
+                      block.count(),
+                      block.isFirstRepeated(),
+                      block.isSecondRepeated(),
+                      block.firstStep(),
+                      block.secondStep()),
                   operands.input(0),
                   block.first(),
                   joined,
@@ -83,8 +82,7 @@ final class StoredPairTables {
                   block.blocks()));
       for (long at = 0; at < output.bytes(); at += LONGEST) {
         WordTable run = new WordTable(1, (int) Math.min(LONGEST, output.bytes() - at));
-        program.call(
-            run.emit(program.emitter()), joined, at * Short.BYTES, output, at, constant, 1);
+        program.call(run, joined, at * Short.BYTES, output, at, constant, 1);
       }
     };
   }

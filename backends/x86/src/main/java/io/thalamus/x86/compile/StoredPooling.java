@@ -235,7 +235,7 @@ public final class StoredPooling {
     long most = Math.max(1, MOST_SEEN / seen);
     for (long window = 0; window < windows; window += most) {
       program.call(
-          pool.emit(program.emitter()),
+          pool,
           source,
           from + window * pool.windowStep(),
           output,

@@ -182,7 +182,7 @@ final class StoredProducts {
     for (int line = 0; line < lines; line += most) {
       int some = Math.min(most, lines - line);
       program.call(
-          product.emit(program.emitter()),
+          product,
           source.of(product.form(), layer.seeing(placement.cell())),
           from + (long) line * product.lineStep(),
           output,

@@ -45,13 +45,7 @@ public final class StoredReals {
               output.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
               output.zeroPoint(),
               output.scale());
-      program.call(
-          run.emit(program.emitter()),
-          operands.input(0),
-          from * Float.BYTES,
-          operands.output(),
-          from,
-          1);
+      program.call(run, operands.input(0), from * Float.BYTES, operands.output(), from, 1);
     }
   }
 
@@ -74,7 +68,7 @@ public final class StoredReals {
     for (long at = 0; at < count; at += LONGEST) {
       BytesToFloats run =
           new BytesToFloats((int) Math.min(LONGEST, count - at), isSigned, zeroPoint, scale);
-      program.call(run.emit(program.emitter()), from, at, to, at * Float.BYTES, 1);
+      program.call(run, from, at, to, at * Float.BYTES, 1);
     }
   }
 }

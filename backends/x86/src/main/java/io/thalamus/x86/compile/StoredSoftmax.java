@@ -66,7 +66,7 @@ public final class StoredSoftmax {
     int most = Math.max(1, LONGEST / count);
     for (long line = 0; line < lines; line += most) {
       program.call(
-          new ByteSoftmax(count, isSigned).emit(program.emitter()),
+          new ByteSoftmax(count, isSigned),
           operands.input(0),
           line * count,
           operands.output(),

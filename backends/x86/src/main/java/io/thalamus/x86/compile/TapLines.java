@@ -91,7 +91,7 @@ record TapLines(
     for (int block = 0; block < call.blocks(); block += most) {
       long result = call.first() + (long) block * taps.rows();
       program.call(
-          taps.emit(program.emitter()),
+          taps,
           source,
           line.from() + result * rowStep,
           output,

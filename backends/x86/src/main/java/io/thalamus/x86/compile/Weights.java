@@ -150,8 +150,7 @@ record Weights(
       int row = padded * Float.BYTES;
       if (bias.isPresent()) {
         program.call(
-            new Strided(Float.BYTES, channels, Float.BYTES, Float.BYTES, 0, 0)
-                .emit(program.emitter()),
+            new Strided(Float.BYTES, channels, Float.BYTES, Float.BYTES, 0, 0),
             bias.get().place().get(),
             (long) channel * Float.BYTES,
             panel,
@@ -172,30 +171,18 @@ record Weights(
         if (isInOrder) {
           int step = Math.toIntExact(depthStep * Float.BYTES);
           Strided copy = new Strided(Float.BYTES, channels, Float.BYTES, Float.BYTES, step, row);
-          program.call(
-              copy.emit(program.emitter()),
-              numbers.place().get(),
-              from + (long) k * step,
-              panel,
-              to,
-              some);
+          program.call(copy, numbers.place().get(), from + (long) k * step, panel, to, some);
         } else {
           int step = Math.toIntExact(channelStep * Float.BYTES);
           Transposed columns = new Transposed(channels, some, step, row);
-          program.call(
-              columns.emit(program.emitter()),
-              numbers.place().get(),
-              from + (long) k * Float.BYTES,
-              panel,
-              to,
-              1);
+          program.call(columns, numbers.place().get(), from + (long) k * Float.BYTES, panel, to, 1);
         }
       }
     }
 
     private void zeros(Place panel, long at, int count, int step, int blocks) {
       Strided fill = new Strided(Float.BYTES, count, 0, Float.BYTES, 0, step);
-      program.call(fill.emit(program.emitter()), program.zero(), 0, panel, at, blocks);
+      program.call(fill, program.zero(), 0, panel, at, blocks);
     }
   }
 

@@ -2,7 +2,7 @@
 package io.thalamus.x86.kernel;
 
 /** The parameters of a function: an {@link Emitter} writes a function once for equal ones. */
-interface FunctionSource {
+public interface FunctionSource {
   /** Writes the code and ends it with {@link Emitter#end}, whose result this returns. */
   Function write(Emitter emitter);
 
