@@ -237,7 +237,7 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
 
   private void checkRunning() throws DeviceException {
     if (secondStage.isClosed()) {
-      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the device has been stopped");
+      throw DeviceException.failure("the device has been stopped");
     }
   }
 

@@ -206,7 +206,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
 
   private void checkRunning() throws DeviceException {
     if (workers.isClosed()) {
-      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the device has been stopped");
+      throw DeviceException.failure("the device has been stopped");
     }
   }
 

@@ -184,8 +184,7 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
               Peak.measure(level, true));
       case Failed failed -> throw new DeviceException(failed.status(), failed.message());
       case OutputInsufficientSize _ ->
-          throw new DeviceException(
-              ErrorStatus.GENERAL_FAILURE, "an output of the request is too small");
+          throw DeviceException.failure("an output of the request is too small");
     };
   }
 

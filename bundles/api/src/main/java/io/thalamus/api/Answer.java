@@ -59,8 +59,7 @@ public record Answer(List<Tensor> outputs, ExecutionReport report, List<String> 
         return output;
       }
     }
-    throw new NeuralNetworksException(
-        ResultCode.BAD_DATA,
+    throw NeuralNetworksException.badData(
         "no output is named "
             + name
             + ", but "

@@ -46,8 +46,7 @@ public record CacheOptions(Path directory, CacheToken token, String label) {
    */
   public static CacheOptions of(Path directory, byte[] token) throws NeuralNetworksException {
     if (token.length != CacheToken.SIZE) {
-      throw new NeuralNetworksException(
-          ResultCode.BAD_DATA,
+      throw NeuralNetworksException.badData(
           "a cache token has " + CacheToken.SIZE + " bytes, not " + token.length);
     }
     return new CacheOptions(directory, CacheToken.of(token), "");

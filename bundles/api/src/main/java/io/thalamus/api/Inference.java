@@ -91,12 +91,12 @@ public final class Inference {
     for (int i = 0; i < main.inputIndexes().size(); i++) {
       Tensor input = left.remove(main.input(i).name());
       if (input == null) {
-        throw badData("input " + main.input(i).text() + " is missing");
+        throw NeuralNetworksException.badData("input " + main.input(i).text() + " is missing");
       }
       ordered.add(input);
     }
     if (!left.isEmpty()) {
-      throw badData(
+      throw NeuralNetworksException.badData(
           "no input is named " + String.join(", ", left.keySet()) + "; the model has " + wanted());
     }
     return run(ordered);
@@ -105,7 +105,7 @@ public final class Inference {
   private void check(List<Tensor> inputs) throws NeuralNetworksException {
     int wanted = main.inputIndexes().size();
     if (inputs.size() != wanted) {
-      throw badData(
+      throw NeuralNetworksException.badData(
           "the model has %s input%s (%s), %s given"
               .formatted(wanted, wanted == 1 ? "" : "s", wanted(), inputs.size()));
     }
@@ -120,7 +120,7 @@ public final class Inference {
         boolean isSame =
             operand.type().equals(input.type())
                 && operand.shape().combine(input.shape()).isPresent();
-        throw badData(
+        throw NeuralNetworksException.badData(
             "input %s is %s, not %s %s%s"
                 .formatted(
                     i,
@@ -136,10 +136,6 @@ public final class Inference {
     return main.inputIndexes().stream()
         .map(index -> main.operands().get(index).text())
         .collect(Collectors.joining(", "));
-  }
-
-  private static NeuralNetworksException badData(String message) {
-    return new NeuralNetworksException(ResultCode.BAD_DATA, message);
   }
 
   private Execution prepare(List<Tensor> inputs) {

@@ -153,8 +153,7 @@ public final class Network implements AutoCloseable {
   public Answer run(BufferedImage picture) throws NeuralNetworksException {
     List<Operand> operands = inputs();
     if (operands.size() != 1) {
-      throw new NeuralNetworksException(
-          ResultCode.BAD_DATA,
+      throw NeuralNetworksException.badData(
           "the model has " + operands.size() + " inputs; make a tensor of the picture for one");
     }
     Picture shown = Picture.of(picture);

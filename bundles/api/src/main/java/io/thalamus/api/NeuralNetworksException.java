@@ -34,6 +34,11 @@ public final class NeuralNetworksException extends Exception {
     this.code = Objects.requireNonNull(code, "code");
   }
 
+  /** Returns the refusal of what the caller gave. */
+  public static NeuralNetworksException badData(String message) {
+    return new NeuralNetworksException(ResultCode.BAD_DATA, message);
+  }
+
   /** The NDK's word for it; never NO_ERROR. */
   public ResultCode code() {
     return code;

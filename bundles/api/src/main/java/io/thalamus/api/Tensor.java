@@ -94,7 +94,7 @@ public final class Tensor {
     Tensor tensor = numbers(operand, values.length, "integers");
     for (int i = 0; i < values.length; i++) {
       if (values[i] < tensor.elements.least() || values[i] > tensor.elements.most()) {
-        throw badData(
+        throw NeuralNetworksException.badData(
             "element " + i + " is " + values[i] + ", which no " + operand.text() + " has");
       }
       tensor.store(i, values[i]);
@@ -184,7 +184,8 @@ public final class Tensor {
   private static Tensor numbers(Operand operand, int count, String noun)
       throws NeuralNetworksException {
     if (Elements.find(operand.type()).isEmpty()) {
-      throw badData("elements of " + operand.text() + " are no numbers; give its bytes");
+      throw NeuralNetworksException.badData(
+          "elements of " + operand.text() + " are no numbers; give its bytes");
     }
     return sized(operand, count, operand.type().elementSize(), noun);
   }
@@ -205,25 +206,24 @@ public final class Tensor {
     if (operand.isSizeKnown()) {
       long wanted = operand.byteSize() / unit;
       if (given != wanted) {
-        throw badData(operand.text() + " takes " + wanted + " " + noun + ", not " + given);
+        throw NeuralNetworksException.badData(
+            operand.text() + " takes " + wanted + " " + noun + ", not " + given);
       }
       return shape;
     }
     int[] open =
         IntStream.range(0, shape.rank()).filter(axis -> shape.dimension(axis) == 0).toArray();
     if (open.length != 1) {
-      throw badData(operand.text() + " has open dimensions: name them by Operand.with(Shape)");
+      throw NeuralNetworksException.badData(
+          operand.text() + " has open dimensions: name them by Operand.with(Shape)");
     }
     long row = byteSize(operand, shape.with(open[0], 1)) / unit;
     long rows = row == 0 ? 0 : given / row;
     if (rows == 0 || rows * row != given || rows > Integer.MAX_VALUE) {
-      throw badData(operand.text() + " takes a multiple of " + row + " " + noun + ", not " + given);
+      throw NeuralNetworksException.badData(
+          operand.text() + " takes a multiple of " + row + " " + noun + ", not " + given);
     }
     return shape.with(open[0], (int) rows);
-  }
-
-  private static NeuralNetworksException badData(String message) {
-    return new NeuralNetworksException(ResultCode.BAD_DATA, message);
   }
 
   /** Returns the bytes of a value; a number that nothing holds if they cannot be counted. */

@@ -155,8 +155,7 @@ final class BurstServer implements BurstContext {
     if (channel.elementSize() != Datums.SIZE
         || channel.capacity() < ResultEncoder.SHORTEST
         || channel.capacity() > LONGEST_QUEUE) {
-      throw new DeviceException(
-          ErrorStatus.INVALID_ARGUMENT,
+      throw DeviceException.invalid(
           "the queue of %s has %d elements of %d bytes: a burst needs %d to %d elements of %d"
               .formatted(
                   what,

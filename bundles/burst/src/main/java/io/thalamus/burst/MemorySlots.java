@@ -6,7 +6,6 @@ import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.Request;
 import io.thalamus.memory.SharedMemory;
-import io.thalamus.model.ErrorStatus;
 import java.lang.System.Logger.Level;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -163,8 +162,7 @@ final class MemorySlots implements SharedMemory.CloseListener {
       SharedMemory memory =
           number >= 0 && number < byNumber.size() ? byNumber.get(number).memory : null;
       if (memory == null) {
-        throw new DeviceException(
-            ErrorStatus.INVALID_ARGUMENT, "slot " + number + " of the burst holds no memory");
+        throw DeviceException.invalid("slot " + number + " of the burst holds no memory");
       }
       found.add(memory);
     }

@@ -115,8 +115,7 @@ public final class QueueBurstService implements BurstService, AutoCloseable {
 
   private void requireOpen() throws DeviceException {
     if (closed) {
-      throw new DeviceException(
-          ErrorStatus.GENERAL_FAILURE, "the burst service was let go by the bundle that had it");
+      throw DeviceException.failure("the burst service was let go by the bundle that had it");
     }
   }
 

@@ -239,8 +239,7 @@ final class RequestRunner {
     try {
       List<SharedMemory> found = callback.getMemories(unknown);
       if (found.size() != unknown.length || found.contains(null)) {
-        throw new DeviceException(
-            ErrorStatus.INVALID_ARGUMENT, "the client answered with other memories than it has");
+        throw DeviceException.invalid("the client answered with other memories than it has");
       }
       for (int i = 0; i < unknown.length; i++) {
         executor.addCacheEntry(found.get(i), unknown[i]);

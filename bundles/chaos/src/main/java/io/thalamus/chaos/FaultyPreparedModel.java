@@ -81,8 +81,7 @@ final class FaultyPreparedModel extends DelegatingPreparedModel {
   /** Refuses: requests by burst are then executed one by one here, and meet the faults. */
   @Override
   public BurstContext configureExecutionBurst(BurstConfig config) throws DeviceException {
-    throw new DeviceException(
-        ErrorStatus.GENERAL_FAILURE,
+    throw DeviceException.failure(
         "a device with faults serves no burst itself: its requests are executed one by one");
   }
 

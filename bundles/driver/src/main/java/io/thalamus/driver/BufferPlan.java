@@ -44,7 +44,10 @@ record BufferPlan(Operand operand, long bytes, List<MemoryRoles.Role> roles) {
       Subgraph graph =
           graphs
               .apply(role.model())
-              .orElseThrow(() -> invalid("a role names a model that this device did not prepare"));
+              .orElseThrow(
+                  () ->
+                      DeviceException.invalid(
+                          "a role names a model that this device did not prepare"));
       checked.add(
           new MemoryRoles.Role(
               role.model(), graph, isInput(role.direction()), role.index(), role.frequency()));
@@ -53,11 +56,10 @@ record BufferPlan(Operand operand, long bytes, List<MemoryRoles.Role> roles) {
     try {
       common = MemoryRoles.common(checked, desc.shape());
     } catch (MemoryRoles.Conflict e) {
-      throw invalid("no buffer: " + e.getMessage());
+      throw DeviceException.invalid("no buffer: " + e.getMessage());
     }
     if (common.type() instanceof ExtensionOperandType type) {
-      throw new DeviceException(
-          ErrorStatus.GENERAL_FAILURE, "buffers do not hold values of type " + type.text());
+      throw DeviceException.failure("buffers do not hold values of type " + type.text());
     }
     long bytes = common.isSizeKnown() ? bytes(common, common.shape()) : OPEN;
     return new BufferPlan(common, bytes, List.copyOf(checked));
@@ -96,9 +98,5 @@ record BufferPlan(Operand operand, long bytes, List<MemoryRoles.Role> roles) {
       }
     }
     return false;
-  }
-
-  private static DeviceException invalid(String message) {
-    return new DeviceException(ErrorStatus.INVALID_ARGUMENT, message);
   }
 }

@@ -7,7 +7,6 @@ import io.thalamus.hal.DeviceBuffer;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.DeviceInfo;
-import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Subgraph;
 import java.security.SecureRandom;
@@ -94,7 +93,7 @@ public final class BufferTracker implements AutoCloseable {
   }
 
   DeviceException stopped() {
-    return new DeviceException(ErrorStatus.GENERAL_FAILURE, info.name() + " has been stopped");
+    return DeviceException.failure(info.name() + " has been stopped");
   }
 
   synchronized void free(ManagedBuffer buffer) {

@@ -19,8 +19,7 @@ public interface BurstSource {
   /** Refuses every burst: its client then has the requests executed one by one. */
   BurstSource NONE =
       (config, executor) -> {
-        throw new DeviceException(
-            ErrorStatus.GENERAL_FAILURE, "there is no service by which this device serves bursts");
+        throw DeviceException.failure("there is no service by which this device serves bursts");
       };
 
   /**

@@ -41,8 +41,7 @@ public final class Checkpoint {
       case CONTINUE -> {
         // Nobody is in a hurry.
       }
-      case CANCELLED ->
-          throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the compilation was cancelled");
+      case CANCELLED -> throw DeviceException.failure("the compilation was cancelled");
       case DEADLINE ->
           throw new DeviceException(
               ErrorStatus.MISSED_DEADLINE_TRANSIENT, "the deadline passed during the compilation");

@@ -170,8 +170,7 @@ final class FramedBurst<F> implements BurstExecutor {
             case MemoryPool.Shared shared -> isKept(shared.memory(), i, slots);
           };
       if (!isKept) {
-        throw new DeviceException(
-            ErrorStatus.INVALID_ARGUMENT,
+        throw DeviceException.invalid(
             "pool " + i + " of the request is in a slot that holds no memory");
       }
     }

@@ -216,8 +216,7 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
   /** Refuses pointers to a call that does not execute in the thread of its caller. */
   static void requireNoPointers(String call, Request request) throws DeviceException {
     if (hasPointer(request.inputs()) || hasPointer(request.outputs())) {
-      throw new DeviceException(
-          ErrorStatus.INVALID_ARGUMENT, call + " takes no arguments by pointer");
+      throw DeviceException.invalid(call + " takes no arguments by pointer");
     }
   }
 
@@ -238,7 +237,7 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
     boolean isServed = false;
     try {
       if (frames.isClosed()) {
-        throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the prepared model is closed");
+        throw DeviceException.failure("the prepared model is closed");
       }
       BurstContext served = device.bursts().serve(config, burst);
       isServed = true;

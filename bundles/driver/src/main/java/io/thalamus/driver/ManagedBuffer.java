@@ -148,7 +148,7 @@ public final class ManagedBuffer implements DeviceBuffer {
    */
   void use() throws DeviceException {
     if (!uses.retain()) {
-      throw tracker.isClosed() ? tracker.stopped() : invalid(name() + " is closed");
+      throw tracker.isClosed() ? tracker.stopped() : DeviceException.invalid(name() + " is closed");
     }
     synchronized (lock) {
       users++;
@@ -174,8 +174,7 @@ public final class ManagedBuffer implements DeviceBuffer {
   long beginRead() throws DeviceException {
     synchronized (lock) {
       if (!initialised) {
-        throw new DeviceException(
-            ErrorStatus.GENERAL_FAILURE, name() + " holds nothing: write it first");
+        throw DeviceException.failure(name() + " holds nothing: write it first");
       }
       return version;
     }
@@ -232,15 +231,14 @@ public final class ManagedBuffer implements DeviceBuffer {
         checkSize(destination, plan.bytes());
       }
       if (destination.isReadOnly()) {
-        throw invalid("the memory to copy to cannot be written");
+        throw DeviceException.invalid("the memory to copy to cannot be written");
       }
       long version = beginRead();
       MemorySegment contents = bytes();
       checkSize(destination, contents.byteSize());
       BulkCopy.copy(contents, 0, destination.segment(), 0, contents.byteSize());
       if (!isUnchanged(version)) {
-        throw new DeviceException(
-            ErrorStatus.GENERAL_FAILURE, name() + " was written or lost while it was copied");
+        throw DeviceException.failure(name() + " was written or lost while it was copied");
       }
     } finally {
       release();
@@ -264,8 +262,7 @@ public final class ManagedBuffer implements DeviceBuffer {
         holds = endWrite(begun, isCopied, isOpen() ? shape : declared().shape());
       }
       if (!holds) {
-        throw new DeviceException(
-            ErrorStatus.GENERAL_FAILURE, name() + " was written or lost while it was copied to");
+        throw DeviceException.failure(name() + " was written or lost while it was copied to");
       }
     } finally {
       release();
@@ -275,8 +272,7 @@ public final class ManagedBuffer implements DeviceBuffer {
   private SharedMemory.Lease lend(SharedMemory memory) throws DeviceException {
     MemoryKind kind = memory.kind();
     if (!tracker.info().memoryKinds().contains(kind)) {
-      throw new DeviceException(
-          ErrorStatus.GENERAL_FAILURE,
+      throw DeviceException.failure(
           tracker.info().name() + " cannot read " + kind.halName() + " memory");
     }
     try {
@@ -289,7 +285,7 @@ public final class ManagedBuffer implements DeviceBuffer {
 
   private void checkSize(SharedMemory other, long bytes) throws DeviceException {
     if (other.size() != bytes) {
-      throw invalid(
+      throw DeviceException.invalid(
           name() + " takes " + bytes + " bytes, the memory to copy with has " + other.size());
     }
   }
@@ -301,7 +297,7 @@ public final class ManagedBuffer implements DeviceBuffer {
             ? given.rank() > 0 && given.isFullySpecified() && own.combine(given).isPresent()
             : given.rank() == 0 || given.equals(own);
     if (!fits) {
-      throw invalid(name() + " is " + own + ", what is copied to it " + given);
+      throw DeviceException.invalid(name() + " is " + own + ", what is copied to it " + given);
     }
   }
 
@@ -312,10 +308,6 @@ public final class ManagedBuffer implements DeviceBuffer {
   @Override
   public String toString() {
     return name();
-  }
-
-  private static DeviceException invalid(String message) {
-    return new DeviceException(ErrorStatus.INVALID_ARGUMENT, message);
   }
 
   /** Ends the buffer; its bytes stay until their last use ends. Calling it again does nothing. */

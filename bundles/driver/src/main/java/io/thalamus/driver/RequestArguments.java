@@ -128,8 +128,7 @@ public final class RequestArguments {
     for (MemoryPool pool : request.pools()) {
       if (pool instanceof MemoryPool.Shared shared
           && !info.memoryKinds().contains(shared.memory().kind())) {
-        throw new DeviceException(
-            ErrorStatus.GENERAL_FAILURE,
+        throw DeviceException.failure(
             info.name() + " cannot read " + shared.memory().kind().halName() + " memory");
       }
     }
@@ -171,7 +170,7 @@ public final class RequestArguments {
     return held.combine(location.shape())
         .orElseThrow(
             () ->
-                invalid(
+                DeviceException.invalid(
                     place
                         + " is "
                         + held
@@ -192,8 +191,7 @@ public final class RequestArguments {
       if (buffer != null && buffer.isOpen()) {
         Shape shape = known.get(i).shape();
         if (outputShapes[i].rank() > 0 && outputShapes[i].combine(shape).isEmpty()) {
-          throw new DeviceException(
-              ErrorStatus.GENERAL_FAILURE,
+          throw DeviceException.failure(
               "output %d is %s, but its buffer holds %s".formatted(i, shape, outputShapes[i]));
         }
         outputs[i] = buffer.resize(shape);
@@ -203,7 +201,8 @@ public final class RequestArguments {
 
   private static void checkCount(String what, int wanted, int given) throws DeviceException {
     if (wanted != given) {
-      throw invalid("the model has " + wanted + " " + what + ", the request " + given);
+      throw DeviceException.invalid(
+          "the model has " + wanted + " " + what + ", the request " + given);
     }
   }
 
@@ -221,14 +220,14 @@ public final class RequestArguments {
     inputShapes[index] = combine(place, operand, shape(argument));
     if (operand.type().isTensor()
         && (inputShapes[index].rank() == 0 || hasUnknown(inputShapes[index], operand))) {
-      throw invalid(place + " needs dimensions in the request");
+      throw DeviceException.invalid(place + " needs dimensions in the request");
     }
     long size =
         operand.type().isTensor()
             ? inputShapes[index].elementCount() * operand.type().elementSize()
             : operand.type().elementSize();
     if (inputs[index].byteSize() != size) {
-      throw invalid(
+      throw DeviceException.invalid(
           place + " has " + inputs[index].byteSize() + " bytes, but its shape takes " + size);
     }
   }
@@ -247,7 +246,7 @@ public final class RequestArguments {
       return;
     }
     if (outputs[index].isReadOnly()) {
-      throw invalid(place + " is in read-only memory");
+      throw DeviceException.invalid(place + " is in read-only memory");
     }
     outputShapes[index] = combine(place, operand, shape(argument));
   }
@@ -268,7 +267,8 @@ public final class RequestArguments {
       case NoValue _ -> null;
       case Location location -> pooled(place, location, pools);
       case Pointer _ when !hasPointers ->
-          throw invalid(place + " is passed by pointer, which this device does not take here");
+          throw DeviceException.invalid(
+              place + " is passed by pointer, which this device does not take here");
       case Pointer pointer -> pointed(place, operand, pointer.segment());
     };
   }
@@ -276,13 +276,14 @@ public final class RequestArguments {
   private static MemorySegment pointed(String place, Operand operand, MemorySegment segment)
       throws DeviceException {
     if (!Pointer.suits(segment, operand.type())) {
-      throw invalid(
+      throw DeviceException.invalid(
           place
               + " is passed by pointer, but is on the heap or not aligned for "
               + operand.type().text());
     }
     if (!segment.scope().isAlive() || !segment.isAccessibleBy(Thread.currentThread())) {
-      throw invalid(place + " is passed by pointer to memory that is closed or another thread's");
+      throw DeviceException.invalid(
+          place + " is passed by pointer to memory that is closed or another thread's");
     }
     return segment;
   }
@@ -290,7 +291,8 @@ public final class RequestArguments {
   private static MemorySegment pooled(String place, Location location, List<MemoryPool> pools)
       throws DeviceException {
     if (location.pool() < 0 || location.pool() >= pools.size()) {
-      throw invalid(place + " names pool " + location.pool() + " of " + pools.size());
+      throw DeviceException.invalid(
+          place + " names pool " + location.pool() + " of " + pools.size());
     }
     SharedMemory memory = ((MemoryPool.Shared) pools.get(location.pool())).memory();
     try {
@@ -316,7 +318,7 @@ public final class RequestArguments {
         operand.type().isTensor() ? declared.combine(requested) : Optional.empty();
     return combined.orElseThrow(
         () ->
-            invalid(
+            DeviceException.invalid(
                 place + " is " + declared + " in the model, but " + requested + " in the request"));
   }
 
@@ -332,12 +334,9 @@ public final class RequestArguments {
               ? outputShapes[i].elementCount() * operand.type().elementSize()
               : operand.type().elementSize();
       if (!known || (outputs[i] != null && outputs[i].byteSize() < size)) {
-        throw invalid("output " + i + " of a fenced execution must be fully specified");
+        throw DeviceException.invalid(
+            "output " + i + " of a fenced execution must be fully specified");
       }
     }
-  }
-
-  private static DeviceException invalid(String message) {
-    return new DeviceException(ErrorStatus.INVALID_ARGUMENT, message);
   }
 }

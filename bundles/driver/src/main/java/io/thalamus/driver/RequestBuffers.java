@@ -57,7 +57,8 @@ public final class RequestBuffers implements AutoCloseable {
     }
     for (MemoryPool pool : request.pools()) {
       if (pool instanceof MemoryPool.Device buffer && !isOf(buffer, tracker)) {
-        throw invalid(tracker.info().name() + " did not allocate the buffer in the request");
+        throw DeviceException.invalid(
+            tracker.info().name() + " did not allocate the buffer in the request");
       }
     }
     RequestBuffers found =
@@ -137,13 +138,16 @@ public final class RequestBuffers implements AutoCloseable {
           && pool.buffer() instanceof ManagedBuffer buffer) {
         String place = (isInput ? "input " : "output ") + i;
         if (location.offset() != 0 || location.length() != 0) {
-          throw invalid(place + " is a part of " + buffer + ": offset and length must be 0");
+          throw DeviceException.invalid(
+              place + " is a part of " + buffer + ": offset and length must be 0");
         }
         if (!buffer.has(model, direction, i)) {
-          throw invalid(buffer + " was not allocated for " + place + " of this model");
+          throw DeviceException.invalid(
+              buffer + " was not allocated for " + place + " of this model");
         }
         if (isAmong(buffer, outputs) || (!isInput && isAmong(buffer, inputs))) {
-          throw invalid(place + " stands in " + buffer + ", as another argument does");
+          throw DeviceException.invalid(
+              place + " stands in " + buffer + ", as another argument does");
         }
         (isInput ? inputs : outputs)[i] = buffer;
       }
@@ -192,8 +196,7 @@ public final class RequestBuffers implements AutoCloseable {
       if (inputs[i] != null) {
         long version = inputs[i].beginRead();
         if (inputs[i].isOpen() && version != inputVersions[i]) {
-          throw new DeviceException(
-              ErrorStatus.GENERAL_FAILURE, inputs[i] + " was written while it was to be read");
+          throw DeviceException.failure(inputs[i] + " was written while it was to be read");
         }
         inputVersions[i] = version;
       }
@@ -300,9 +303,5 @@ public final class RequestBuffers implements AutoCloseable {
         buffer.release();
       }
     }
-  }
-
-  private static DeviceException invalid(String message) {
-    return new DeviceException(ErrorStatus.INVALID_ARGUMENT, message);
   }
 }

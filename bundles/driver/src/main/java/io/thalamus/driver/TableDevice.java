@@ -181,16 +181,14 @@ public abstract class TableDevice implements Device {
       checkStays();
       Checkpoint.pass(config);
       if (!isSupported(model, graph, graph.operations().get(i))) {
-        throw new DeviceException(
-            ErrorStatus.INVALID_ARGUMENT,
+        throw DeviceException.invalid(
             "%s does not support operation %d %s"
                 .formatted(info.name(), i, graph.operations().get(i).type().text()));
       }
     }
     for (SharedMemory pool : model.pools()) {
       if (!info.memoryKinds().contains(pool.kind())) {
-        throw new DeviceException(
-            ErrorStatus.GENERAL_FAILURE,
+        throw DeviceException.failure(
             info.name() + " cannot read constants in " + pool.kind().halName());
       }
     }
@@ -224,7 +222,7 @@ public abstract class TableDevice implements Device {
 
   private void checkStays() throws DeviceException {
     if (isLeaving()) {
-      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, info.name() + " is about to leave");
+      throw DeviceException.failure(info.name() + " is about to leave");
     }
   }
 

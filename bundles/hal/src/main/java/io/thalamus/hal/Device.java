@@ -2,7 +2,6 @@
 package io.thalamus.hal;
 
 import io.thalamus.model.DeviceInfo;
-import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import java.util.BitSet;
 import java.util.List;
@@ -46,8 +45,7 @@ public interface Device {
    *     device does not cache
    */
   default PreparedModel prepareFromCache(PrepareConfig config) throws DeviceException {
-    throw new DeviceException(
-        ErrorStatus.GENERAL_FAILURE, info().name() + " does not cache compilations");
+    throw DeviceException.failure(info().name() + " does not cache compilations");
   }
 
   /**
@@ -60,7 +58,6 @@ public interface Device {
    *     a size that is not known, RESOURCE_EXHAUSTED_* where there is no room
    */
   default DeviceBuffer allocate(BufferDesc desc, List<BufferRole> roles) throws DeviceException {
-    throw new DeviceException(
-        ErrorStatus.GENERAL_FAILURE, info().name() + " has no memory of its own");
+    throw DeviceException.failure(info().name() + " has no memory of its own");
   }
 }

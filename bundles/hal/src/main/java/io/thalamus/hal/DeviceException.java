@@ -35,6 +35,16 @@ public final class DeviceException extends Exception {
     this.status = Objects.requireNonNull(status, "status");
   }
 
+  /** Returns the refusal of what the caller gave. */
+  public static DeviceException invalid(String message) {
+    return new DeviceException(ErrorStatus.INVALID_ARGUMENT, message);
+  }
+
+  /** Returns a failure for which the HAL has no word of its own. */
+  public static DeviceException failure(String message) {
+    return new DeviceException(ErrorStatus.GENERAL_FAILURE, message);
+  }
+
   /** The HAL's word for it; never NONE. */
   public ErrorStatus status() {
     return status;

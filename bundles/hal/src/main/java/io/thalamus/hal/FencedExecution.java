@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.hal;
 
-import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Timing;
 import java.time.Duration;
 import java.util.Objects;
@@ -36,7 +35,7 @@ public record FencedExecution(SyncFence syncFence, Supplier<Info> executionInfo)
         yield new FencedExecution(SyncFence.signalled(), () -> info);
       }
       case ExecutionResult.OutputInsufficientSize _ ->
-          throw new DeviceException(ErrorStatus.INVALID_ARGUMENT, "an output buffer is too small");
+          throw DeviceException.invalid("an output buffer is too small");
       case ExecutionResult.Failed failed ->
           throw new DeviceException(failed.status(), failed.message(), failed.retryAfter(), null);
     };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.hal;
 
-import io.thalamus.model.ErrorStatus;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -46,7 +45,7 @@ public interface PreparedModel extends AutoCloseable {
    *     set one up, INVALID_ARGUMENT for channels or a protocol that it does not know
    */
   default BurstContext configureExecutionBurst(BurstConfig config) throws DeviceException {
-    throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "this device does not serve bursts");
+    throw DeviceException.failure("this device does not serve bursts");
   }
 
   /**
@@ -56,8 +55,7 @@ public interface PreparedModel extends AutoCloseable {
    *     execution fails
    */
   default ExecutionProfile profile(Request request) throws DeviceException {
-    throw new DeviceException(
-        ErrorStatus.GENERAL_FAILURE, "this device does not tell how long operations take");
+    throw DeviceException.failure("this device does not tell how long operations take");
   }
 
   /**

@@ -60,8 +60,7 @@ public final class SyncFence {
   public static void await(List<SyncFence> fences, ExecutionConfig config) throws DeviceException {
     for (int i = 0; i < fences.size(); i++) {
       if (fences.get(i) == null) {
-        throw new DeviceException(
-            ErrorStatus.INVALID_ARGUMENT, "the fence " + i + " to wait for is null");
+        throw DeviceException.invalid("the fence " + i + " to wait for is null");
       }
     }
     boolean isInterrupted = false;
@@ -99,8 +98,7 @@ public final class SyncFence {
           // It may signal yet.
         }
         case CANCELLED ->
-            throw new DeviceException(
-                ErrorStatus.GENERAL_FAILURE, "the execution was cancelled behind a fence");
+            throw DeviceException.failure("the execution was cancelled behind a fence");
         case DEADLINE -> throw missed();
       }
       return false;

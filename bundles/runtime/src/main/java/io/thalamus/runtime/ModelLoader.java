@@ -87,7 +87,7 @@ public final class ModelLoader {
       String name, MemorySegment bytes, ReadOptions options, Collection<LoadedModel> open)
       throws NeuralNetworksException {
     if (bytes.byteSize() == 0) {
-      throw new NeuralNetworksException(ResultCode.BAD_DATA, name + " is empty");
+      throw NeuralNetworksException.badData(name + " is empty");
     }
     SharedMemory memory;
     try {
@@ -161,7 +161,7 @@ public final class ModelLoader {
       throw new NeuralNetworksException(ResultCode.UNMAPPABLE, path + " may not be read");
     }
     if (path.toFile().length() == 0) {
-      throw new NeuralNetworksException(ResultCode.BAD_DATA, path + " is empty");
+      throw NeuralNetworksException.badData(path + " is empty");
     }
     try {
       // A mapping would change with the file, under the graph that was read from it.
@@ -183,12 +183,12 @@ public final class ModelLoader {
       }
     }
     if (readers.isEmpty()) {
-      throw new NeuralNetworksException(
-          ResultCode.BAD_DATA, "no reader of model files is here: install one, for example tflite");
+      throw NeuralNetworksException.badData(
+          "no reader of model files is here: install one, for example tflite");
     }
     String known = readers.stream().map(ModelReader::format).collect(Collectors.joining(", "));
-    throw new NeuralNetworksException(
-        ResultCode.BAD_DATA, path + " is not a model of a known format (known: " + known + ")");
+    throw NeuralNetworksException.badData(
+        path + " is not a model of a known format (known: " + known + ")");
   }
 
   private byte[] code(MemorySegment bytes) {

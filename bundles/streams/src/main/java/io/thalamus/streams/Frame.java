@@ -4,7 +4,6 @@ package io.thalamus.streams;
 import io.thalamus.api.Execution;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.api.ResultCode;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Operand;
@@ -94,8 +93,7 @@ public final class Frame {
   private long inputBytes(int index) throws NeuralNetworksException {
     Operand operand = combined(graph.input(index), inputShapes[index], "input " + index);
     if (!operand.isSizeKnown()) {
-      throw new NeuralNetworksException(
-          ResultCode.BAD_DATA,
+      throw NeuralNetworksException.badData(
           "input " + index + " has open dimensions: name them with withInputShape");
     }
     return operand.byteSize();
@@ -113,8 +111,7 @@ public final class Frame {
             .combine(shape)
             .orElseThrow(
                 () ->
-                    new NeuralNetworksException(
-                        ResultCode.BAD_DATA,
+                    NeuralNetworksException.badData(
                         place + " is " + operand.shape() + " in the model, not " + shape)));
   }
 
@@ -125,8 +122,7 @@ public final class Frame {
       return room;
     }
     if (!operand.isSizeKnown()) {
-      throw new NeuralNetworksException(
-          ResultCode.BAD_DATA,
+      throw NeuralNetworksException.badData(
           "output " + index + " has open dimensions: give it room with withOutputBytes");
     }
     return operand.byteSize();

@@ -77,8 +77,7 @@ final class StateTensor {
   }
 
   private NeuralNetworksException badData(String what) {
-    return new NeuralNetworksException(
-        ResultCode.BAD_DATA,
+    return NeuralNetworksException.badData(
         "the state from output " + state.output() + " to input " + state.input() + " " + what);
   }
 

@@ -2,7 +2,6 @@
 package io.thalamus.api.picture;
 
 import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.api.ResultCode;
 import io.thalamus.api.Tensor;
 import io.thalamus.model.Operand;
 import io.thalamus.model.reader.ModelFile;
@@ -110,8 +109,7 @@ public final class Picture {
     PictureLayout layout = PictureLayout.of(input);
     Optional<Normalization> normalization = Normalization.known(input, stated);
     if (normalization.isEmpty()) {
-      throw new NeuralNetworksException(
-          ResultCode.BAD_DATA,
+      throw NeuralNetworksException.badData(
           "the model does not say how " + input.text() + " was normalized; name a Normalization");
     }
     return layout.fill(input, this, normalization.get());

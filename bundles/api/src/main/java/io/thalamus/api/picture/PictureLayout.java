@@ -2,7 +2,6 @@
 package io.thalamus.api.picture;
 
 import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.api.ResultCode;
 import io.thalamus.api.Tensor;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
@@ -52,9 +51,10 @@ public record PictureLayout(int height, int width, int channels, boolean channel
   /** Returns the layout of an input; fails if it takes no picture of a known size. */
   static PictureLayout of(Operand input) throws NeuralNetworksException {
     PictureLayout layout =
-        of(input.shape()).orElseThrow(() -> badData(input.text() + " takes no picture"));
+        of(input.shape())
+            .orElseThrow(() -> NeuralNetworksException.badData(input.text() + " takes no picture"));
     if (layout.height == 0 || layout.width == 0) {
-      throw badData(
+      throw NeuralNetworksException.badData(
           "the model leaves the size of its pictures open ("
               + input.text()
               + "); name it by Operand.with(Shape)");
@@ -62,15 +62,11 @@ public record PictureLayout(int height, int width, int channels, boolean channel
     return layout;
   }
 
-  private static NeuralNetworksException badData(String message) {
-    return new NeuralNetworksException(ResultCode.BAD_DATA, message);
-  }
-
   /** Returns the value of an input that shows a picture. */
   Tensor fill(Operand input, Picture picture, Normalization normalization)
       throws NeuralNetworksException {
     if (!normalization.fits(channels)) {
-      throw badData(
+      throw NeuralNetworksException.badData(
           "a normalization has one number, or one for each of the %s channels of %s"
               .formatted(channels, input.text()));
     }

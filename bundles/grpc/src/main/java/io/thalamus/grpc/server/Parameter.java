@@ -2,7 +2,6 @@
 package io.thalamus.grpc.server;
 
 import io.thalamus.grpc.wire.MessageReader;
-import io.thalamus.serving.Failure;
 import io.thalamus.serving.ServingException;
 import io.thalamus.serving.protocol.Texts;
 import java.io.IOException;
@@ -82,8 +81,6 @@ record Parameter(String name, Object value) {
   }
 
   ServingException wrong(String expected) {
-    return new ServingException(
-        Failure.INVALID_ARGUMENT,
-        "parameter " + name + " is " + Texts.cut(String.valueOf(value)) + ": expected " + expected);
+    return ServingException.invalid("parameter " + name + " is " + Texts.cut(String.valueOf(value)) + ": expected " + expected);
   }
 }

@@ -21,7 +21,7 @@ final class Foreign {
   private Foreign() {}
 
   private static DeviceException refusal() {
-    return new DeviceException(ErrorStatus.INVALID_ARGUMENT, REASON);
+    return DeviceException.invalid(REASON);
   }
 
   static PreparedModel model() {

@@ -102,8 +102,7 @@ final class HostedBurst implements AutoCloseable {
             new Encoder().int32(id).ints(numbers),
             in -> in.list(MemoryCodec::handle));
     if (handles.size() != numbers.length) {
-      throw new DeviceException(
-          ErrorStatus.INVALID_ARGUMENT,
+      throw DeviceException.invalid(
           handles.size() + " memories are in " + numbers.length + " slots");
     }
     try {
@@ -139,8 +138,7 @@ final class HostedBurst implements AutoCloseable {
       throws DeviceException {
     PendingReply reply = connection.call(type, body);
     if (!reply.await(PATIENCE_NANOS)) {
-      throw new DeviceException(
-          ErrorStatus.GENERAL_FAILURE, "the container does not answer " + type);
+      throw DeviceException.failure("the container does not answer " + type);
     }
     try {
       return reply.get().all(element);

@@ -124,8 +124,7 @@ public final class RemoteDevice implements Device, AutoCloseable {
     }
     if (!isShared) {
       page.close();
-      throw new DeviceException(
-          ErrorStatus.GENERAL_FAILURE,
+      throw DeviceException.failure(
           "its process can map memory neither by descriptor nor by files in " + folder);
     }
     return new RemoteDevice(info, host, page, folder, isByDescriptor, limits, bursts);
@@ -380,8 +379,7 @@ public final class RemoteDevice implements Device, AutoCloseable {
   /** Has a model of the device serve a burst. */
   BurstContext open(int model, BurstConfig config) throws DeviceException {
     if (!isByDescriptor) {
-      throw new DeviceException(
-          ErrorStatus.GENERAL_FAILURE, "a burst needs memory that both processes map");
+      throw DeviceException.failure("a burst needs memory that both processes map");
     }
     int id = lastBurst.incrementAndGet();
     List<QueueDescriptor> queues = List.of(config.requestChannel(), config.resultChannel());

@@ -199,8 +199,7 @@ final class RemotePreparedModel implements PreparedModel {
       Request request, List<SyncFence> waitFor, ExecutionConfig config) throws DeviceException {
     long launched = System.nanoTime();
     if (StagedRequest.hasPointer(request)) {
-      throw new DeviceException(
-          ErrorStatus.INVALID_ARGUMENT, "a fenced execution takes no arguments by pointer");
+      throw DeviceException.invalid("a fenced execution takes no arguments by pointer");
     }
     SyncFence.await(waitFor, config);
     if (config.deadline().hasPassed()

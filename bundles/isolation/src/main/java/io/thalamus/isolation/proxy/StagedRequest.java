@@ -58,7 +58,7 @@ final class StagedRequest {
       return staged;
     }
     if (!info.pointerArguments()) {
-      throw invalid(info.name() + " takes no arguments by pointer");
+      throw DeviceException.invalid(info.name() + " takes no arguments by pointer");
     }
     try {
       staged.check();
@@ -74,10 +74,6 @@ final class StagedRequest {
         || request.outputs().stream().anyMatch(Pointer.class::isInstance);
   }
 
-  private static DeviceException invalid(String message) {
-    return new DeviceException(ErrorStatus.INVALID_ARGUMENT, message);
-  }
-
   private void check() throws DeviceException {
     for (int i = 0; i < original.inputs().size(); i++) {
       check("input " + i, original.inputs().get(i), inputType(i));
@@ -86,7 +82,7 @@ final class StagedRequest {
       Request.Argument output = original.outputs().get(i);
       check("output " + i, output, outputType(i));
       if (output instanceof Pointer pointer && pointer.segment().isReadOnly()) {
-        throw invalid("output " + i + " is in a segment that cannot be written");
+        throw DeviceException.invalid("output " + i + " is in a segment that cannot be written");
       }
     }
   }
@@ -111,14 +107,15 @@ final class StagedRequest {
       return;
     }
     if (!pointer.segment().isNative()) {
-      throw invalid(what + " is in a segment on the heap");
+      throw DeviceException.invalid(what + " is in a segment on the heap");
     }
     if (!pointer.segment().scope().isAlive()
         || !pointer.segment().isAccessibleBy(Thread.currentThread())) {
-      throw invalid(what + " is in a segment that is closed, or of another thread");
+      throw DeviceException.invalid(what + " is in a segment that is closed, or of another thread");
     }
     if (type.isPresent() && !Pointer.suits(pointer.segment(), type.get())) {
-      throw invalid(what + " is in a segment that is not aligned for " + type.get().text());
+      throw DeviceException.invalid(
+          what + " is in a segment that is not aligned for " + type.get().text());
     }
   }
 

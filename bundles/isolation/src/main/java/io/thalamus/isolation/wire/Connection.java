@@ -123,8 +123,7 @@ public final class Connection implements AutoCloseable {
       throws DeviceException {
     byte[] bytes = body.toArray();
     if (bytes.length > MAX_MESSAGE - HEADER) {
-      throw new DeviceException(
-          ErrorStatus.GENERAL_FAILURE,
+      throw DeviceException.failure(
           "a message of "
               + bytes.length
               + " bytes is too long for the process of a device; keep large constants in memories");
@@ -219,7 +218,7 @@ public final class Connection implements AutoCloseable {
     try {
       reply.fail(decoder.all(Connection::failure));
     } catch (WireFormatException e) {
-      reply.fail(new DeviceException(ErrorStatus.GENERAL_FAILURE, "it failed and cannot say how"));
+      reply.fail(DeviceException.failure("it failed and cannot say how"));
       throw e;
     }
   }

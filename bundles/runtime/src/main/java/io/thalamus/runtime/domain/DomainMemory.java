@@ -99,8 +99,7 @@ public final class DomainMemory implements Memory {
    */
   boolean lock(boolean isWriting, BooleanSupplier mayWait) throws NeuralNetworksException {
     if (!uses.retain()) {
-      throw new NeuralNetworksException(
-          ResultCode.BAD_DATA, "memory '%s' is closed".formatted(name()));
+      throw NeuralNetworksException.badData("memory '%s' is closed".formatted(name()));
     }
     if (lock.begin(isWriting, mayWait)) {
       return true;
@@ -198,8 +197,8 @@ public final class DomainMemory implements Memory {
       return;
     }
     if (!(source instanceof DomainMemory other)) {
-      throw new NeuralNetworksException(
-          ResultCode.BAD_DATA, "memory '%s' is of another runtime".formatted(source.name()));
+      throw NeuralNetworksException.badData(
+          "memory '%s' is of another runtime".formatted(source.name()));
     }
     boolean isFirst = number < other.number;
     // In the order of their numbers, as executions lock them: nobody waits in a circle.
@@ -221,8 +220,7 @@ public final class DomainMemory implements Memory {
     try {
       Shape shape = source.state.offer();
       if (!roleSet.accepts(source.roleSet, shape)) {
-        throw new NeuralNetworksException(
-            ResultCode.BAD_DATA,
+        throw NeuralNetworksException.badData(
             "memory '%s' (%s %s) does not fit into memory '%s' (%s %s)"
                 .formatted(
                     source.name(),

@@ -393,8 +393,7 @@ final class MemoryState {
   }
 
   private NeuralNetworksException refused(String why) {
-    return new NeuralNetworksException(
-        ResultCode.BAD_DATA, "memory '%s': %s".formatted(roleSet.name(), why));
+    return NeuralNetworksException.badData("memory '%s': %s".formatted(roleSet.name(), why));
   }
 
   /** Returns the dimensions of the contents, or as far as they are known if there are none. */

@@ -4,7 +4,6 @@ package io.thalamus.runtime.domain;
 import io.thalamus.api.MemoryDesc;
 import io.thalamus.api.MemoryDesc.Direction;
 import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.api.ResultCode;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.MemoryRoles;
@@ -59,8 +58,7 @@ record RoleSet(
   }
 
   private static NeuralNetworksException refused(MemoryDesc desc, String why) {
-    return new NeuralNetworksException(
-        ResultCode.BAD_DATA, "no memory '%s': %s".formatted(desc.name(), why));
+    return NeuralNetworksException.badData("no memory '%s': %s".formatted(desc.name(), why));
   }
 
   /** Returns whether the memory was declared for this use. */

@@ -175,8 +175,7 @@ final class StateFiles {
   }
 
   private static NeuralNetworksException refused(String name, Path file, String why) {
-    return new NeuralNetworksException(
-        ResultCode.BAD_DATA,
+    return NeuralNetworksException.badData(
         "memory '%s' cannot be restored from %s: %s".formatted(name, file, why));
   }
 

@@ -3,7 +3,6 @@ package io.thalamus.runtime.execution;
 
 import io.thalamus.api.MemoryDesc.Direction;
 import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.api.ResultCode;
 import io.thalamus.memory.Leases;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OutputShape;
@@ -239,8 +238,8 @@ final class Arguments {
         try {
           leases.add(shared.memory());
         } catch (IllegalStateException e) {
-          throw new NeuralNetworksException(
-              ResultCode.BAD_DATA, "an argument stands in shared memory that is closed");
+          throw NeuralNetworksException.badData(
+              "an argument stands in shared memory that is closed");
         }
       }
     }

@@ -77,8 +77,8 @@ public final class BurstImpl implements Burst {
    */
   BurstPlace enter(ExecutionHost compilation) throws NeuralNetworksException {
     if (compilation != host) {
-      throw new NeuralNetworksException(
-          ResultCode.BAD_DATA, "the burst is of another compilation: create one of this one");
+      throw NeuralNetworksException.badData(
+          "the burst is of another compilation: create one of this one");
     }
     if (!uses.retain()) {
       throw new NeuralNetworksException(ResultCode.BAD_STATE, "the burst is closed");

@@ -3,7 +3,6 @@ package io.thalamus.runtime.execution;
 
 import io.thalamus.api.MemoryDesc.Direction;
 import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.api.ResultCode;
 import io.thalamus.hal.Request;
 import io.thalamus.memory.BulkCopy;
 import io.thalamus.model.Operand;
@@ -54,7 +53,7 @@ final class Slot {
 
   /** Returns why the execution cannot run; the message begins with its name. */
   NeuralNetworksException refused(String why) {
-    return new NeuralNetworksException(ResultCode.BAD_DATA, this + why);
+    return NeuralNetworksException.badData(this + why);
   }
 
   /** Returns the operand with the dimensions that are known by now. */

@@ -310,8 +310,7 @@ public final class FencedChain {
         stage = Stage.CANCELLED;
         begin(now);
       }
-      fence.fail(
-          new DeviceException(ErrorStatus.GENERAL_FAILURE, "the execution before it failed"));
+      fence.fail(DeviceException.failure("the execution before it failed"));
     }
 
     /** Waits for the permit that was not free; in the thread that executes. */
@@ -335,7 +334,7 @@ public final class FencedChain {
       if (runs) {
         signal();
       } else {
-        fence.fail(new DeviceException(ErrorStatus.GENERAL_FAILURE, "it got no permit"));
+        fence.fail(DeviceException.failure("it got no permit"));
       }
     }
 

@@ -360,7 +360,7 @@ public final class RegisteredDevice {
   }
 
   private DeviceException failed(String what) {
-    return new DeviceException(ErrorStatus.GENERAL_FAILURE, id + " " + what);
+    return DeviceException.failure(id + " " + what);
   }
 
   /**

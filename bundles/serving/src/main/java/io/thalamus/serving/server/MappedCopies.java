@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.serving.server;
 
-import io.thalamus.serving.Failure;
 import io.thalamus.serving.ServingException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -45,8 +44,7 @@ final class MappedCopies implements AutoCloseable {
     try {
       to.copyFrom(from);
     } catch (InternalError e) {
-      throw new ServingException(
-          Failure.INVALID_ARGUMENT,
+      throw ServingException.invalid(
           kind + " '" + name + "': the shared memory behind its region was shortened");
     }
   }

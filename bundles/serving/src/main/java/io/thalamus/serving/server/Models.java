@@ -153,8 +153,7 @@ final class Models implements AutoCloseable {
     model.update(files, true);
     String reason = model.reason(files.lastKey());
     if (!reason.isEmpty()) {
-      throw new ServingException(
-          Failure.INVALID_ARGUMENT, "model '" + name + "' cannot be served: " + reason);
+      throw ServingException.invalid("model '" + name + "' cannot be served: " + reason);
     }
   }
 

@@ -40,22 +40,23 @@ final class Regions implements SharedRegions {
   public void register(String name, String key, long offset, long byteSize)
       throws ServingException {
     if (name.isEmpty()) {
-      throw invalid("a region of shared memory needs a name");
+      throw ServingException.invalid("a region of shared memory needs a name");
     }
     String what = "region '" + name + "' of shared memory";
     String file = key.startsWith("/") ? key.substring(1) : key;
     if (!KEY.matcher(key).matches() || file.equals(".") || file.equals("..")) {
-      throw invalid(what + ": '" + key + "' is not the name of a shared memory object");
+      throw ServingException.invalid(
+          what + ": '" + key + "' is not the name of a shared memory object");
     }
     if (offset < 0 || byteSize < 1) {
-      throw invalid(
+      throw ServingException.invalid(
           "%s: offset %d and byte_size %d: expected at least 0 and at least 1"
               .formatted(what, offset, byteSize));
     }
     MemorySegment segment = map(what, key, directory.resolve(file), offset, byteSize);
     Mapped mapped = new Mapped(new Region(name, key, offset, byteSize), segment);
     if (regions.putIfAbsent(name, mapped) != null) {
-      throw invalid(what + " is registered already: unregister it first");
+      throw ServingException.invalid(what + " is registered already: unregister it first");
     }
   }
 
@@ -64,7 +65,7 @@ final class Regions implements SharedRegions {
     try (FileChannel channel =
         FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
       if (channel.size() < byteSize || channel.size() - byteSize < offset) {
-        throw invalid(
+        throw ServingException.invalid(
             "%s: object '%s' has %d bytes: expected at least %d from offset %d on"
                 .formatted(what, key, channel.size(), byteSize, offset));
       }
@@ -108,14 +109,10 @@ final class Regions implements SharedRegions {
     Mapped found = find(name);
     long size = found.segment().byteSize();
     if (offset < 0 || byteSize < 0 || size < byteSize || size - byteSize < offset) {
-      throw invalid(
+      throw ServingException.invalid(
           "region '%s' of shared memory has %d bytes: offset %d and byte_size %d are outside"
               .formatted(name, size, offset, byteSize));
     }
     return found.segment().asSlice(offset, byteSize);
-  }
-
-  private static ServingException invalid(String message) {
-    return new ServingException(Failure.INVALID_ARGUMENT, message);
   }
 }

@@ -141,8 +141,7 @@ final class Sequences {
       }
       entries.put(key, entry);
     } else if (entry == null) {
-      throw new ServingException(
-          Failure.INVALID_ARGUMENT,
+      throw ServingException.invalid(
           "sequence_id '%s' of model '%s' has not begun, or was idle for too long: expected"
                   .formatted(sequence.id(), request.model())
               + " sequence_start");

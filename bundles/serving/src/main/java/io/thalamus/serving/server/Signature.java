@@ -61,7 +61,7 @@ final class Signature {
       Operand from = graph.output(output.index());
       Operand to = graph.input(input.index());
       if (!from.isSizeKnown() || !from.type().equals(to.type()) || !sameShape(from, to)) {
-        throw invalid("state " + from.text() + " does not fit input " + to.text());
+        throw ServingException.invalid("state " + from.text() + " does not fit input " + to.text());
       }
       this.states.add(new State(input.index(), output.index(), from.byteSize()));
     }
@@ -206,14 +206,14 @@ final class Signature {
     for (Input input : given) {
       int index = index("input", inputs, input.name());
       if (ordered[index] != null) {
-        throw invalid("input '" + input.name() + "' is given twice");
+        throw ServingException.invalid("input '" + input.name() + "' is given twice");
       }
       check(inputs.get(index).tensor(), input);
       ordered[index] = input;
     }
     for (int i = 0; i < ordered.length; i++) {
       if (ordered[i] == null) {
-        throw invalid(
+        throw ServingException.invalid(
             "input '"
                 + inputs.get(i).tensor().name()
                 + "' is missing: expected "
@@ -238,7 +238,7 @@ final class Signature {
     for (String name : names) {
       int index = index("output", outputs, name);
       if (indexes.contains(index)) {
-        throw invalid("output '" + name + "' is asked for twice");
+        throw ServingException.invalid("output '" + name + "' is asked for twice");
       }
       indexes.add(index);
     }
@@ -254,7 +254,7 @@ final class Signature {
         return i;
       }
     }
-    throw invalid(
+    throw ServingException.invalid(
         "the model has no "
             + kind
             + " '"
@@ -269,7 +269,7 @@ final class Signature {
 
   private static void check(TensorMetadata expected, Input input) throws ServingException {
     if (input.datatype() != expected.datatype()) {
-      throw invalid(
+      throw ServingException.invalid(
           "input '"
               + input.name()
               + "' is of datatype "
@@ -278,7 +278,7 @@ final class Signature {
               + expected.datatype());
     }
     if (!fits(expected.shape(), input.shape())) {
-      throw invalid(
+      throw ServingException.invalid(
           "input '"
               + input.name()
               + "' has shape "
@@ -289,7 +289,7 @@ final class Signature {
     }
     long bytes = byteSize(input);
     if (bytes != input.value().byteSize()) {
-      throw invalid(
+      throw ServingException.invalid(
           "input '"
               + input.name()
               + "' has "
@@ -351,9 +351,5 @@ final class Signature {
 
   static Shape shape(Input input) {
     return Shape.of(input.shape().stream().mapToInt(Math::toIntExact).toArray());
-  }
-
-  private static ServingException invalid(String message) {
-    return new ServingException(Failure.INVALID_ARGUMENT, message);
   }
 }

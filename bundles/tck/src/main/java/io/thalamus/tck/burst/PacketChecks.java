@@ -194,7 +194,7 @@ record PacketChecks(BurstSuite suite) {
   private static void badCallbacks(Bench bench) throws Exception {
     BurstCallback failing =
         _ -> {
-          throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the kit's");
+          throw DeviceException.failure("the kit's");
         };
     BurstCallback throwing =
         _ -> {

@@ -122,7 +122,7 @@ final class RawBurst implements AutoCloseable {
   private List<SharedMemory> memories(int[] slots) throws DeviceException {
     for (int slot : slots) {
       if (!memories.containsKey(slot)) {
-        throw new DeviceException(ErrorStatus.INVALID_ARGUMENT, "slot " + slot + " holds nothing");
+        throw DeviceException.invalid("slot " + slot + " holds nothing");
       }
     }
     return Arrays.stream(slots).mapToObj(memories::get).toList();

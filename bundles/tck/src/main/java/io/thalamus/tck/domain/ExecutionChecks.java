@@ -40,12 +40,12 @@ final class ExecutionChecks extends Fixture {
   private record ForeignBuffer(int token) implements DeviceBuffer {
     @Override
     public void copyTo(SharedMemory destination) throws DeviceException {
-      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "holds nothing");
+      throw DeviceException.failure("holds nothing");
     }
 
     @Override
     public void copyFrom(SharedMemory source, Shape shape) throws DeviceException {
-      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "takes nothing");
+      throw DeviceException.failure("takes nothing");
     }
 
     @Override

@@ -195,7 +195,7 @@ record ChainChecks(Device device, Duration limit) {
       List<byte[]> untouched = results(memories);
       try (Chain chain = new Chain(prepared, memories)) {
         chain.settle();
-        chain.head.fail(new DeviceException(ErrorStatus.GENERAL_FAILURE, "the kit's"));
+        chain.head.fail(DeviceException.failure("the kit's"));
         for (Launch launch : chain.launches) {
           Expect.at("a step", () -> launch.failed(ErrorStatus.GENERAL_FAILURE));
         }

@@ -155,7 +155,7 @@ public record FenceSuite(Device device, List<Example> examples, Duration limit) 
   }
 
   private static DeviceException failure() {
-    return new DeviceException(ErrorStatus.GENERAL_FAILURE, "the kit's");
+    return DeviceException.failure("the kit's");
   }
 
   private static void hasFailed(FenceTrial trial) throws Exception {

@@ -111,7 +111,7 @@ final class Launch implements AutoCloseable {
           if (failure == null) {
             fence.signal();
           } else {
-            fence.fail(new DeviceException(ErrorStatus.GENERAL_FAILURE, "the step before failed"));
+            fence.fail(DeviceException.failure("the step before failed"));
           }
         });
   }
@@ -160,7 +160,7 @@ final class Launch implements AutoCloseable {
 
   @Override
   public void close() {
-    DeviceException over = new DeviceException(ErrorStatus.GENERAL_FAILURE, "the check is over");
+    DeviceException over = DeviceException.failure("the check is over");
     fences.forEach(fence -> fence.fail(over));
     end.handle((_, _) -> true)
         .completeOnTimeout(false, limit.toNanos(), TimeUnit.NANOSECONDS)
