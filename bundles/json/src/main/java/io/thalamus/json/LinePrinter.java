@@ -2,16 +2,25 @@
 package io.thalamus.json;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import com.fasterxml.jackson.core.PrettyPrinter;
+import com.fasterxml.jackson.core.util.MinimalPrettyPrinter;
 import java.io.IOException;
 
 /** Lays a model out with each operand and each operation on one line. Not thread-safe. */
-final class LinePrinter implements PrettyPrinter {
+final class LinePrinter extends MinimalPrettyPrinter {
   /** The file, its graphs, a graph, and the list of its operands or operations. */
   private static final int BROKEN = 4;
 
-  private int depth;
+  private static final long serialVersionUID = 1L;
+
   private boolean flat;
+
+  LinePrinter() {
+    super("\n");
+  }
+
+  private static int depth(JsonGenerator json) {
+    return json.getOutputContext().getNestingDepth();
+  }
 
   /** Puts what follows on one line, or no longer so. */
   void flat(boolean value) {
@@ -19,33 +28,18 @@ final class LinePrinter implements PrettyPrinter {
   }
 
   private void separate(JsonGenerator json, String inline) throws IOException {
-    if (flat || depth > BROKEN) {
+    if (flat || depth(json) > BROKEN) {
       json.writeRaw(inline);
     } else {
-      json.writeRaw('\n');
-      json.writeRaw(" ".repeat(depth));
+      json.writeRaw("\n" + " ".repeat(depth(json)));
     }
   }
 
   private void end(JsonGenerator json, int entries, char end) throws IOException {
-    boolean isBroken = !flat && depth <= BROKEN && entries > 0;
-    depth--;
-    if (isBroken) {
-      json.writeRaw('\n');
-      json.writeRaw(" ".repeat(depth));
+    if (!flat && depth(json) <= BROKEN && entries > 0) {
+      json.writeRaw("\n" + " ".repeat(depth(json) - 1));
     }
     json.writeRaw(end);
-  }
-
-  @Override
-  public void writeRootValueSeparator(JsonGenerator json) throws IOException {
-    json.writeRaw('\n');
-  }
-
-  @Override
-  public void writeStartObject(JsonGenerator json) throws IOException {
-    json.writeRaw('{');
-    depth++;
   }
 
   @Override
@@ -67,12 +61,6 @@ final class LinePrinter implements PrettyPrinter {
   @Override
   public void writeEndObject(JsonGenerator json, int entries) throws IOException {
     end(json, entries, '}');
-  }
-
-  @Override
-  public void writeStartArray(JsonGenerator json) throws IOException {
-    json.writeRaw('[');
-    depth++;
   }
 
   @Override

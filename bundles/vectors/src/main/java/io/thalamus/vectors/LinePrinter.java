@@ -2,64 +2,45 @@
 package io.thalamus.vectors;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import com.fasterxml.jackson.core.PrettyPrinter;
+import com.fasterxml.jackson.core.util.MinimalPrettyPrinter;
 import java.io.IOException;
 
 /**
  * Lays JSON out for people: objects and arrays open their lines down to the depth of operands and
  * operations, of which each stands on one line. Not thread-safe.
  */
-final class LinePrinter implements PrettyPrinter {
-  private int depth;
+final class LinePrinter extends MinimalPrettyPrinter {
+  private static final long serialVersionUID = 1L;
+
   private int brokenDepth;
 
+  LinePrinter() {
+    super("\n");
+  }
+
   /** Says whether the next array or object puts each of its elements on a line of its own. */
-  void breakNext() {
-    if (brokenDepth == depth) {
+  void breakNext(JsonGenerator json) {
+    if (brokenDepth == depth(json)) {
       brokenDepth++;
     }
   }
 
-  private boolean isBroken() {
-    return depth <= brokenDepth;
-  }
-
-  private void open() {
-    depth++;
+  private static int depth(JsonGenerator json) {
+    return json.getOutputContext().getNestingDepth();
   }
 
   private void close(JsonGenerator json, int entries, char end) throws IOException {
-    boolean broken = isBroken();
-    depth--;
-    brokenDepth = Math.min(brokenDepth, depth);
-    if (broken && entries > 0) {
-      newLine(json);
+    int outer = depth(json) - 1;
+    if (outer < brokenDepth && entries > 0) {
+      json.writeRaw("\n" + " ".repeat(outer));
     }
+    brokenDepth = Math.min(brokenDepth, outer);
     json.writeRaw(end);
   }
 
-  private void newLine(JsonGenerator json) throws IOException {
-    json.writeRaw('\n');
-    json.writeRaw(" ".repeat(depth));
-  }
-
   private void separate(JsonGenerator json, String inline) throws IOException {
-    if (isBroken()) {
-      newLine(json);
-    } else {
-      json.writeRaw(inline);
-    }
-  }
-
-  @Override
-  public void writeRootValueSeparator(JsonGenerator json) throws IOException {
-    json.writeRaw('\n');
-  }
-
-  @Override
-  public void writeStartObject(JsonGenerator json) throws IOException {
-    json.writeRaw('{');
-    open();
+    boolean isBroken = depth(json) <= brokenDepth;
+    json.writeRaw(isBroken ? "\n" + " ".repeat(depth(json)) : inline);
   }
 
   @Override
@@ -81,12 +62,6 @@ final class LinePrinter implements PrettyPrinter {
   @Override
   public void writeEndObject(JsonGenerator json, int entries) throws IOException {
     close(json, entries, '}');
-  }
-
-  @Override
-  public void writeStartArray(JsonGenerator json) throws IOException {
-    json.writeRaw('[');
-    open();
   }
 
   @Override

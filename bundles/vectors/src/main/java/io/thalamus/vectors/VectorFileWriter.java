@@ -114,12 +114,12 @@ final class VectorFileWriter {
     json.writeBooleanField("expectFailure", example.expectFailure());
     json.writeFieldName("multinomialTolerance");
     number(example.multinomialTolerance(), false);
-    printer.breakNext();
+    printer.breakNext(json);
     json.writeFieldName("main");
     subgraph(example.main());
     startArray("referenced");
     for (RawSubgraph graph : example.referenced()) {
-      printer.breakNext();
+      printer.breakNext(json);
       subgraph(graph);
     }
     json.writeEndArray();
@@ -297,7 +297,7 @@ final class VectorFileWriter {
   }
 
   private void startObject() throws IOException {
-    printer.breakNext();
+    printer.breakNext(json);
     json.writeStartObject();
   }
 
@@ -308,7 +308,7 @@ final class VectorFileWriter {
 
   private void startArray(String key) throws IOException {
     json.writeFieldName(key);
-    printer.breakNext();
+    printer.breakNext(json);
     json.writeStartArray();
   }
 }
