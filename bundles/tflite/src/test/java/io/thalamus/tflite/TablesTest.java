@@ -13,7 +13,6 @@ import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
-import org.tensorflow.lite.schema.CallOnceOptions;
 import org.tensorflow.lite.schema.HashtableOptions;
 import org.tensorflow.lite.schema.TensorType;
 
@@ -37,14 +36,6 @@ class TablesTest {
         new int[0],
         handle);
     return handle;
-  }
-
-  private void callOnce() {
-    file.operator(
-        BuiltinOperator.CALL_ONCE,
-        BuiltinOptions.CallOnceOptions,
-        flat -> CallOnceOptions.createCallOnceOptions(flat, 1),
-        new int[0]);
   }
 
   private int find(int table, int keys, int otherwise, byte type, int... shape) {
@@ -80,7 +71,7 @@ class TablesTest {
   @Test
   void textsGoFromOneTableToTheNext() throws ModelFormatException {
     int x = file.tensor("x", NUMBER, null, 4);
-    callOnce();
+    file.callOnce();
     int texts = find(table(7, NUMBER, TEXT), x, texts("?"), TEXT, 4);
     int y = find(table(3, TEXT, NUMBER), texts, longs(-1), NUMBER, 4);
     file.graph(new int[] {x}, y);
@@ -103,7 +94,7 @@ class TablesTest {
   @Test
   void numbersHaveRealValuesAndAnyShape() throws ModelFormatException {
     int x = file.tensor("x", TensorType.INT32, null, 2, 3);
-    callOnce();
+    file.callOnce();
     int table = table(1, NUMBER, TensorType.FLOAT32);
     byte[] otherwise = TfliteFileBuilder.floatBytes(-1);
     int none = file.constant("none", TensorType.FLOAT32, null, otherwise);
@@ -135,7 +126,7 @@ class TablesTest {
   @Test
   void textsAreNoResults() {
     int x = file.tensor("x", NUMBER, null, 4);
-    callOnce();
+    file.callOnce();
     int y = find(table(7, NUMBER, TEXT), x, texts("?"), TEXT, 4);
     file.graph(new int[] {x}, y);
     fill(table(7, NUMBER, TEXT), longs(3), texts("a"));

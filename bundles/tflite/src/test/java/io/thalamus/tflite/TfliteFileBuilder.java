@@ -11,6 +11,7 @@ import java.util.function.ToIntFunction;
 import org.tensorflow.lite.schema.Buffer;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
+import org.tensorflow.lite.schema.CallOnceOptions;
 import org.tensorflow.lite.schema.DimensionMetadata;
 import org.tensorflow.lite.schema.DimensionType;
 import org.tensorflow.lite.schema.IfOptions;
@@ -263,6 +264,15 @@ final class TfliteFileBuilder {
       int... outputs) {
     int settings = options.applyAsInt(flat);
     return add(code(code, ""), optionsType, settings, 0, new int[0], inputs, outputs);
+  }
+
+  /** A call of graph 1 before the first run. */
+  void callOnce() {
+    operator(
+        BuiltinOperator.CALL_ONCE,
+        BuiltinOptions.CallOnceOptions,
+        builder -> CallOnceOptions.createCallOnceOptions(builder, 1),
+        new int[0]);
   }
 
   /** An IF by two graphs of the file; the first input is the condition. */

@@ -11,7 +11,6 @@ import io.thalamus.model.reader.ModelFormatException;
 import org.junit.jupiter.api.Test;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
-import org.tensorflow.lite.schema.CallOnceOptions;
 import org.tensorflow.lite.schema.TensorType;
 import org.tensorflow.lite.schema.VarHandleOptions;
 
@@ -36,14 +35,6 @@ class VariablesTest {
     return handle;
   }
 
-  private void callOnce() {
-    file.operator(
-        BuiltinOperator.CALL_ONCE,
-        BuiltinOptions.CallOnceOptions,
-        flat -> CallOnceOptions.createCallOnceOptions(flat, 1),
-        new int[0]);
-  }
-
   /** The graph that is called once, which sets a variable. */
   private void first(String name) {
     int handle = handle(name);
@@ -56,7 +47,7 @@ class VariablesTest {
     int x = file.floats("x", 1, 2);
     int read = file.floats("read", 1, 2);
     int y = file.floats("y", 1, 2);
-    callOnce();
+    file.callOnce();
     int handle = handle("w");
     file.operator(BuiltinOperator.READ_VARIABLE, new int[] {handle}, read)
         .operator(BuiltinOperator.ADD, new int[] {x, read}, y)
@@ -73,7 +64,7 @@ class VariablesTest {
     int read = file.floats("read", 1, 2);
     int sum = file.floats("sum", 1, 2);
     int y = file.floats("y", 1, 2);
-    callOnce();
+    file.callOnce();
     int handle = handle("count");
     int again = handle("count");
     file.operator(BuiltinOperator.READ_VARIABLE, new int[] {handle}, read)
@@ -98,7 +89,7 @@ class VariablesTest {
     int n = file.tensor("n", TensorType.INT32, null);
     int after = file.tensor("handle after", TensorType.RESOURCE, null);
     int y = file.floats("y", 1, 2);
-    callOnce();
+    file.callOnce();
     int handle = handle("count");
     file.loop(2, 3, new int[] {file.scalar("start", 0), handle}, n, after)
         .operator(BuiltinOperator.READ_VARIABLE, new int[] {after}, y)

@@ -4,7 +4,6 @@ package io.thalamus.x86.kernel;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.thalamus.operations.FusedActivation;
-import io.thalamus.x86.Levels;
 import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.kernel.ResizedLine.Column;
 import io.thalamus.x86.kernel.ResizedLine.Way;
@@ -13,7 +12,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
-import java.util.Random;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -21,38 +19,32 @@ import org.junit.jupiter.params.provider.EnumSource;
 class GuardedFloatsTest {
   private static final int ROUNDS = 100;
 
-  private static String told(Object function, long seed) {
-    return function + ", seed " + seed;
-  }
-
   @ParameterizedTest
   @EnumSource(names = {"AVX2", "AVX512"})
   void singleFloatsAreMapped(Level level) {
-    Levels.assume(level);
-    long seed = Long.getLong("thalamus.seed", 1);
-    Random random = new Random(seed);
     Mapped.Kind[] kinds = ofFloats(Mapped.Kind.values()).toArray(Mapped.Kind[]::new);
-    for (int round = 0; round < ROUNDS; round++) {
-      Mapped mapped = new Mapped(kinds[round % kinds.length], 1 + random.nextInt(70), 1.5f);
-      float scale = random.nextBoolean() ? 1 : 100;
-      Emitter emitter = new Emitter(level);
-      GuardedTest.run(
-          emitter,
-          mapped.emit(emitter),
-          1,
-          random,
-          (read, written, _) -> {
-            for (int i = 0; i < mapped.count(); i++) {
-              double wanted = formula(mapped.kind(), read.get(4L * i));
-              assertEquals(
-                  wanted,
-                  written.get(4L * i),
-                  Double.isNaN(wanted) ? 0 : 1e-6 * Math.max(1, Math.abs(wanted)),
-                  () -> told(mapped, seed));
-            }
-          },
-          scale);
-    }
+    GuardedTest.rounds(
+        level,
+        ROUNDS,
+        (round, random, emitter) -> {
+          Mapped mapped = new Mapped(kinds[round % kinds.length], 1 + random.nextInt(70), 1.5f);
+          float scale = random.nextBoolean() ? 1 : 100;
+          GuardedTest.run(
+              emitter,
+              mapped,
+              1,
+              random,
+              (read, written, _) -> {
+                for (int i = 0; i < mapped.count(); i++) {
+                  double wanted = formula(mapped.kind(), read.get(4L * i));
+                  assertEquals(
+                      wanted,
+                      written.get(4L * i),
+                      Double.isNaN(wanted) ? 0 : 1e-6 * Math.max(1, Math.abs(wanted)));
+                }
+              },
+              scale);
+        });
   }
 
   /** Operations on integers are compared with the reference, in graphs. */
@@ -96,77 +88,75 @@ class GuardedFloatsTest {
   @ParameterizedTest
   @EnumSource(names = {"AVX2", "AVX512"})
   void rowsBecomeProbabilities(Level level) {
-    Levels.assume(level);
-    long seed = Long.getLong("thalamus.seed", 1);
-    Random random = new Random(seed);
-    for (int round = 0; round < ROUNDS; round++) {
-      SoftmaxRows rows = new SoftmaxRows(1 + random.nextInt(60), random.nextInt(3) * 0.75f + 0.5f);
-      int blocks = 1 + random.nextInt(4);
-      Emitter emitter = new Emitter(level);
-      GuardedTest.run(
-          emitter,
-          rows.emit(emitter),
-          blocks,
-          random,
-          (read, written, _) -> {
-            for (int row = 0; row < blocks; row++) {
-              int first = row * rows.count();
-              double sum = 0;
-              for (int i = 0; i < rows.count(); i++) {
-                sum += Math.exp(read.get(4L * (first + i)) * rows.beta());
-              }
-              for (int i = 0; i < rows.count(); i++) {
-                double wanted = Math.exp(read.get(4L * (first + i)) * rows.beta()) / sum;
-                assertEquals(wanted, written.get(4L * (first + i)), 1e-5, () -> told(rows, seed));
-              }
-            }
-          },
-          30);
-    }
+    GuardedTest.rounds(
+        level,
+        ROUNDS,
+        (_, random, emitter) -> {
+          SoftmaxRows rows =
+              new SoftmaxRows(1 + random.nextInt(60), random.nextInt(3) * 0.75f + 0.5f);
+          int blocks = 1 + random.nextInt(4);
+          GuardedTest.run(
+              emitter,
+              rows,
+              blocks,
+              random,
+              (read, written, _) -> {
+                for (int row = 0; row < blocks; row++) {
+                  int first = row * rows.count();
+                  double sum = 0;
+                  for (int i = 0; i < rows.count(); i++) {
+                    sum += Math.exp(read.get(4L * (first + i)) * rows.beta());
+                  }
+                  for (int i = 0; i < rows.count(); i++) {
+                    double wanted = Math.exp(read.get(4L * (first + i)) * rows.beta()) / sum;
+                    assertEquals(wanted, written.get(4L * (first + i)), 1e-5);
+                  }
+                }
+              },
+              30);
+        });
   }
 
   @ParameterizedTest
   @EnumSource(names = {"AVX2", "AVX512"})
   void windowsArePooled(Level level) {
-    Levels.assume(level);
-    long seed = Long.getLong("thalamus.seed", 1);
-    Random random = new Random(seed);
-    for (int round = 0; round < ROUNDS; round++) {
-      int channels = 1 + random.nextInt(100);
-      int cells = 1 + random.nextInt(4);
-      int cellStep = 4 * (channels + random.nextInt(3));
-      FusedActivation[] activations = FusedActivation.values();
-      Reducing[] kinds = ofFloats(Reducing.values()).toArray(Reducing[]::new);
-      PooledRun pooled =
-          new PooledRun(
-              kinds[random.nextInt(kinds.length)],
-              1 + random.nextInt(4),
-              cellStep * (cells + random.nextInt(3)),
-              cells,
-              cellStep,
-              channels,
-              cellStep * (1 + random.nextInt(2)),
-              4 * (channels + random.nextInt(3)),
-              activations[random.nextInt(activations.length)]);
-      int blocks = 1 + random.nextInt(4);
-      Emitter emitter = new Emitter(level);
-      GuardedTest.run(
-          emitter,
-          pooled.emit(emitter),
-          blocks,
-          random,
-          (read, written, _) -> {
-            for (int block = 0; block < blocks; block++) {
-              for (int c = 0; c < channels; c++) {
-                assertEquals(
-                    pool(pooled, read, (long) block * pooled.windowStep() + 4L * c),
-                    written.get((long) block * pooled.resultStep() + 4L * c),
-                    1e-5,
-                    () -> told(pooled, seed));
-              }
-            }
-          });
-    }
+    GuardedTest.rounds(
+        level,
+        ROUNDS,
+        (_, random, emitter) -> {
+          int channels = 1 + random.nextInt(100);
+          int cells = 1 + random.nextInt(4);
+          int cellStep = 4 * (channels + random.nextInt(3));
+          FusedActivation[] activations = FusedActivation.values();
+          Reducing[] kinds = ofFloats(Reducing.values()).toArray(Reducing[]::new);
+          PooledRun pooled =
+              new PooledRun(
+                  kinds[random.nextInt(kinds.length)],
+                  1 + random.nextInt(4),
+                  cellStep * (cells + random.nextInt(3)),
+                  cells,
+                  cellStep,
+                  channels,
+                  cellStep * (1 + random.nextInt(2)),
+                  4 * (channels + random.nextInt(3)),
+                  activations[random.nextInt(activations.length)]);
+          int blocks = 1 + random.nextInt(4);
+          GuardedTest.run(
+              emitter,
+              pooled,
+              blocks,
+              random,
+              (read, written, _) -> {
+                for (int block = 0; block < blocks; block++) {
+                  for (int c = 0; c < channels; c++) {
+                    assertEquals(
+                        pool(pooled, read, (long) block * pooled.windowStep() + 4L * c),
+                        written.get((long) block * pooled.resultStep() + 4L * c),
+                        1e-5);
+                  }
+                }
+              });
+        });
   }
 
   private static double pool(PooledRun pooled, Guarded read, long first) {
@@ -196,57 +186,55 @@ class GuardedFloatsTest {
   @ParameterizedTest
   @EnumSource(names = {"AVX2", "AVX512"})
   void rowsBecomeSingleFloats(Level level) {
-    Levels.assume(level);
-    long seed = Long.getLong("thalamus.seed", 1);
-    Random random = new Random(seed);
-    for (int round = 0; round < ROUNDS; round++) {
-      List<Reducing> kinds = ofFloats(Reducing.values());
-      Reducing kind = kinds.get(round % kinds.size());
-      ReducedRows rows = new ReducedRows(kind, 1 + random.nextInt(round % 3 == 0 ? 300 : 40));
-      int blocks = 1 + random.nextInt(4);
-      Emitter emitter = new Emitter(level);
-      GuardedTest.run(
-          emitter,
-          rows.emit(emitter),
-          blocks,
-          random,
-          (read, written, _) -> {
-            for (int block = 0; block < blocks; block++) {
-              double wanted = reduce(kind, row(read, block, rows.count()));
-              double error = 1e-6 * rows.count();
-              assertEquals(wanted, written.get(4L * block), error, () -> told(rows, seed));
-            }
-          },
-          1.3f);
-    }
+    GuardedTest.rounds(
+        level,
+        ROUNDS,
+        (round, random, emitter) -> {
+          List<Reducing> kinds = ofFloats(Reducing.values());
+          Reducing kind = kinds.get(round % kinds.size());
+          ReducedRows rows = new ReducedRows(kind, 1 + random.nextInt(round % 3 == 0 ? 300 : 40));
+          int blocks = 1 + random.nextInt(4);
+          GuardedTest.run(
+              emitter,
+              rows,
+              blocks,
+              random,
+              (read, written, _) -> {
+                for (int block = 0; block < blocks; block++) {
+                  double wanted = reduce(kind, row(read, block, rows.count()));
+                  double error = 1e-6 * rows.count();
+                  assertEquals(wanted, written.get(4L * block), error);
+                }
+              },
+              1.3f);
+        });
   }
 
   @ParameterizedTest
   @EnumSource(names = {"AVX2", "AVX512"})
   void extremesAreFound(Level level) {
-    Levels.assume(level);
-    long seed = Long.getLong("thalamus.seed", 1);
-    Random random = new Random(seed);
-    for (int round = 0; round < ROUNDS; round++) {
-      FoundRows rows = new FoundRows(random.nextBoolean(), false, 1 + random.nextInt(90));
-      int blocks = 1 + random.nextInt(4);
-      Emitter emitter = new Emitter(level);
-      GuardedTest.run(
-          emitter,
-          rows.emit(emitter),
-          blocks,
-          random,
-          (read, written, _) -> {
-            for (int block = 0; block < blocks; block++) {
-              List<Double> values = row(read, block, rows.count());
-              double best = rows.isLargest() ? Collections.max(values) : Collections.min(values);
-              assertEquals(
-                  values.indexOf(best),
-                  written.memory().get(ValueLayout.JAVA_INT_UNALIGNED, 4L * block),
-                  () -> told(rows, seed));
-            }
-          });
-    }
+    GuardedTest.rounds(
+        level,
+        ROUNDS,
+        (_, random, emitter) -> {
+          FoundRows rows = new FoundRows(random.nextBoolean(), false, 1 + random.nextInt(90));
+          int blocks = 1 + random.nextInt(4);
+          GuardedTest.run(
+              emitter,
+              rows,
+              blocks,
+              random,
+              (read, written, _) -> {
+                for (int block = 0; block < blocks; block++) {
+                  List<Double> values = row(read, block, rows.count());
+                  double best =
+                      rows.isLargest() ? Collections.max(values) : Collections.min(values);
+                  assertEquals(
+                      values.indexOf(best),
+                      written.memory().get(ValueLayout.JAVA_INT_UNALIGNED, 4L * block));
+                }
+              });
+        });
   }
 
   private static List<Double> row(Guarded read, int row, int count) {
@@ -260,121 +248,117 @@ class GuardedFloatsTest {
   @ParameterizedTest
   @EnumSource(names = {"AVX2", "AVX512"})
   void rowsAreNormalized(Level level) {
-    Levels.assume(level);
-    long seed = Long.getLong("thalamus.seed", 1);
-    Random random = new Random(seed);
-    for (int round = 0; round < ROUNDS; round++) {
-      boolean isCentered = random.nextBoolean();
-      NormalizedRows rows = new NormalizedRows(isCentered, 1 + random.nextInt(90), 1e-3f);
-      int blocks = 1 + random.nextInt(4);
-      Emitter emitter = new Emitter(level);
-      GuardedTest.run(
-          emitter,
-          rows.emit(emitter),
-          blocks,
-          random,
-          (read, written, _) -> {
-            for (int block = 0; block < blocks; block++) {
-              List<Double> values = row(read, block, rows.count());
-              double mean = isCentered ? reduce(Reducing.MEAN, values) : 0;
-              double squares = values.stream().mapToDouble(x -> (x - mean) * (x - mean)).sum();
-              double size =
-                  isCentered
-                      ? Math.sqrt(squares / rows.count() + 1e-3)
-                      : Math.max(Math.sqrt(squares), 1e-3);
-              for (int i = 0; i < rows.count(); i++) {
-                assertEquals(
-                    (values.get(i) - mean) / size,
-                    written.get(4L * ((long) block * rows.count() + i)),
-                    1e-5,
-                    () -> told(rows, seed));
-              }
-            }
-          });
-    }
+    GuardedTest.rounds(
+        level,
+        ROUNDS,
+        (_, random, emitter) -> {
+          boolean isCentered = random.nextBoolean();
+          NormalizedRows rows = new NormalizedRows(isCentered, 1 + random.nextInt(90), 1e-3f);
+          int blocks = 1 + random.nextInt(4);
+          GuardedTest.run(
+              emitter,
+              rows,
+              blocks,
+              random,
+              (read, written, _) -> {
+                for (int block = 0; block < blocks; block++) {
+                  List<Double> values = row(read, block, rows.count());
+                  double mean = isCentered ? reduce(Reducing.MEAN, values) : 0;
+                  double squares = values.stream().mapToDouble(x -> (x - mean) * (x - mean)).sum();
+                  double size =
+                      isCentered
+                          ? Math.sqrt(squares / rows.count() + 1e-3)
+                          : Math.max(Math.sqrt(squares), 1e-3);
+                  for (int i = 0; i < rows.count(); i++) {
+                    assertEquals(
+                        (values.get(i) - mean) / size,
+                        written.get(4L * ((long) block * rows.count() + i)),
+                        1e-5);
+                  }
+                }
+              });
+        });
   }
 
   @ParameterizedTest
   @EnumSource(names = {"AVX2", "AVX512"})
   void elementsAreMoved(Level level) {
-    Levels.assume(level);
-    long seed = Long.getLong("thalamus.seed", 1);
-    Random random = new Random(seed);
-    for (int round = 0; round < ROUNDS * 4; round++) {
-      int size = 1 << round % 4;
-      int count = 1 + random.nextInt(round % 3 == 0 ? 400 : 50);
-      int readStep = size * (random.nextBoolean() ? 1 : random.nextInt(4));
-      int writeStep = size * (random.nextBoolean() ? 1 : 1 + random.nextInt(3));
-      Strided moved =
-          new Strided(
-              size,
-              count,
-              readStep,
-              writeStep,
-              random.nextInt(240),
-              count * writeStep + random.nextInt(12));
-      int blocks = 1 + random.nextInt(4);
-      Emitter emitter = new Emitter(level);
-      GuardedTest.run(
-          emitter,
-          moved.emit(emitter),
-          blocks,
-          random,
-          (read, written, _) -> {
-            for (int block = 0; block < blocks; block++) {
-              for (int i = 0; i < count; i++) {
-                long from = (long) block * moved.blockReadStep() + (long) i * readStep;
-                long to = (long) block * moved.blockWriteStep() + (long) i * writeStep;
-                assertEquals(
-                    -1,
-                    read.memory().asSlice(from, size).mismatch(written.memory().asSlice(to, size)),
-                    () -> told(moved, seed));
-              }
-            }
-          });
-    }
+    GuardedTest.rounds(
+        level,
+        ROUNDS * 4,
+        (round, random, emitter) -> {
+          int size = 1 << round % 4;
+          int count = 1 + random.nextInt(round % 3 == 0 ? 400 : 50);
+          int readStep = size * (random.nextBoolean() ? 1 : random.nextInt(4));
+          int writeStep = size * (random.nextBoolean() ? 1 : 1 + random.nextInt(3));
+          Strided moved =
+              new Strided(
+                  size,
+                  count,
+                  readStep,
+                  writeStep,
+                  random.nextInt(240),
+                  count * writeStep + random.nextInt(12));
+          int blocks = 1 + random.nextInt(4);
+          GuardedTest.run(
+              emitter,
+              moved,
+              blocks,
+              random,
+              (read, written, _) -> {
+                for (int block = 0; block < blocks; block++) {
+                  for (int i = 0; i < count; i++) {
+                    long from = (long) block * moved.blockReadStep() + (long) i * readStep;
+                    long to = (long) block * moved.blockWriteStep() + (long) i * writeStep;
+                    assertEquals(
+                        -1,
+                        read.memory()
+                            .asSlice(from, size)
+                            .mismatch(written.memory().asSlice(to, size)));
+                  }
+                }
+              });
+        });
   }
 
   @ParameterizedTest
   @EnumSource(names = {"AVX2", "AVX512"})
   void cellsRememberAndForget(Level level) {
-    Levels.assume(level);
-    long seed = Long.getLong("thalamus.seed", 1);
-    Random random = new Random(seed);
     CellFunction[] functions = CellFunction.values();
-    for (int round = 0; round < ROUNDS; round++) {
-      int count = 1 + random.nextInt(50);
-      boolean isCoupled = random.nextBoolean();
-      LstmCells cells =
-          new LstmCells(
-              count,
-              isCoupled,
-              functions[random.nextInt(functions.length)],
-              random.nextBoolean() ? 0.7f : 0,
-              4 * (count * (isCoupled ? 3 : 4) + random.nextInt(9)));
-      int blocks = 1 + random.nextInt(3);
-      Emitter emitter = new Emitter(level);
-      GuardedTest.run(
-          emitter,
-          cells.emit(emitter),
-          blocks,
-          random,
-          (read, written, other) -> {
-            for (int i = 0; i < blocks * count; i++) {
-              long gates = (long) (i / count) * cells.gatesStep() + 4L * (i % count);
-              long row = 4L * (i / count * 2 * count + i % count);
-              double state = state(cells, read, gates, other.get(row));
-              double output = sigmoid(read.get(gates + 4L * count * (isCoupled ? 2 : 3)));
-              assertEquals(state, written.get(row), 1e-5, () -> told(cells, seed));
-              assertEquals(
-                  output * activated(cells.activation(), state),
-                  written.get(row + 4L * count),
-                  1e-5,
-                  () -> told(cells, seed));
-            }
-          },
-          3);
-    }
+    GuardedTest.rounds(
+        level,
+        ROUNDS,
+        (_, random, emitter) -> {
+          int count = 1 + random.nextInt(50);
+          boolean isCoupled = random.nextBoolean();
+          LstmCells cells =
+              new LstmCells(
+                  count,
+                  isCoupled,
+                  functions[random.nextInt(functions.length)],
+                  random.nextBoolean() ? 0.7f : 0,
+                  4 * (count * (isCoupled ? 3 : 4) + random.nextInt(9)));
+          int blocks = 1 + random.nextInt(3);
+          GuardedTest.run(
+              emitter,
+              cells,
+              blocks,
+              random,
+              (read, written, other) -> {
+                for (int i = 0; i < blocks * count; i++) {
+                  long gates = (long) (i / count) * cells.gatesStep() + 4L * (i % count);
+                  long row = 4L * (i / count * 2 * count + i % count);
+                  double state = state(cells, read, gates, other.get(row));
+                  double output = sigmoid(read.get(gates + 4L * count * (isCoupled ? 2 : 3)));
+                  assertEquals(state, written.get(row), 1e-5);
+                  assertEquals(
+                      output * activated(cells.activation(), state),
+                      written.get(row + 4L * count),
+                      1e-5);
+                }
+              },
+              3);
+        });
   }
 
   private static double state(LstmCells cells, Guarded read, long gates, double old) {
@@ -405,71 +389,67 @@ class GuardedFloatsTest {
   @ParameterizedTest
   @EnumSource(names = {"AVX2", "AVX512"})
   void rowsBecomeColumns(Level level) {
-    Levels.assume(level);
-    long seed = Long.getLong("thalamus.seed", 1);
-    Random random = new Random(seed);
-    for (int round = 0; round < ROUNDS; round++) {
-      int rows = 1 + random.nextInt(20);
-      int columns = 1 + random.nextInt(20);
-      int blocks = 1 + random.nextInt(3);
-      Transposed transposed =
-          new Transposed(
-              rows,
-              columns,
-              4 * (columns + random.nextInt(4)),
-              4 * (blocks * rows + random.nextInt(4)));
-      Emitter emitter = new Emitter(level);
-      GuardedTest.run(
-          emitter,
-          transposed.emit(emitter),
-          blocks,
-          random,
-          (read, written, _) -> {
-            for (int row = 0; row < blocks * rows; row++) {
-              for (int c = 0; c < columns; c++) {
-                assertEquals(
-                    read.get((long) row * transposed.readStep() + 4L * c),
-                    written.get((long) c * transposed.writeStep() + 4L * row),
-                    () -> told(transposed, seed));
-              }
-            }
-          });
-    }
+    GuardedTest.rounds(
+        level,
+        ROUNDS,
+        (_, random, emitter) -> {
+          int rows = 1 + random.nextInt(20);
+          int columns = 1 + random.nextInt(20);
+          int blocks = 1 + random.nextInt(3);
+          Transposed transposed =
+              new Transposed(
+                  rows,
+                  columns,
+                  4 * (columns + random.nextInt(4)),
+                  4 * (blocks * rows + random.nextInt(4)));
+          GuardedTest.run(
+              emitter,
+              transposed,
+              blocks,
+              random,
+              (read, written, _) -> {
+                for (int row = 0; row < blocks * rows; row++) {
+                  for (int c = 0; c < columns; c++) {
+                    assertEquals(
+                        read.get((long) row * transposed.readStep() + 4L * c),
+                        written.get((long) c * transposed.writeStep() + 4L * row));
+                  }
+                }
+              });
+        });
   }
 
   @ParameterizedTest
   @EnumSource(names = {"AVX2", "AVX512"})
   void linesAreResized(Level level) {
-    Levels.assume(level);
-    long seed = Long.getLong("thalamus.seed", 1);
-    Random random = new Random(seed);
-    for (int round = 0; round < ROUNDS; round++) {
-      Way way = Way.values()[round % Way.values().length];
-      int channels = 1 + random.nextInt(40);
-      int cells = 1 + random.nextInt(6);
-      List<Column> columns = new ArrayList<>();
-      for (int i = 1 + random.nextInt(9); i > 0; i--) {
-        int left = random.nextInt(cells);
-        columns.add(new Column(left, Math.min(cells - 1, left + 1), random.nextFloat()));
-      }
-      int lineStep = random.nextBoolean() ? 0 : 4 * cells * channels;
-      ResizedLine line = new ResizedLine(way, columns, lineStep, channels);
-      Emitter emitter = new Emitter(level);
-      GuardedTest.run(
-          emitter,
-          line.emit(emitter),
-          1,
-          random,
-          (read, written, other) -> {
-            for (int x = 0; x < columns.size(); x++) {
-              for (int c = 0; c < channels; c++) {
-                double wanted = between(line, columns.get(x), c, read, other.get(0));
-                assertEquals(
-                    wanted, written.get(4L * (x * channels + c)), 1e-5, () -> told(line, seed));
-              }
-            }
-          });
-    }
+    GuardedTest.rounds(
+        level,
+        ROUNDS,
+        (round, random, emitter) -> {
+          Way way = Way.values()[round % Way.values().length];
+          int channels = 1 + random.nextInt(40);
+          int cells = 1 + random.nextInt(6);
+          List<Column> columns = new ArrayList<>();
+          for (int i = 1 + random.nextInt(9); i > 0; i--) {
+            int left = random.nextInt(cells);
+            columns.add(new Column(left, Math.min(cells - 1, left + 1), random.nextFloat()));
+          }
+          int lineStep = random.nextBoolean() ? 0 : 4 * cells * channels;
+          ResizedLine line = new ResizedLine(way, columns, lineStep, channels);
+          GuardedTest.run(
+              emitter,
+              line,
+              1,
+              random,
+              (read, written, other) -> {
+                for (int x = 0; x < columns.size(); x++) {
+                  for (int c = 0; c < channels; c++) {
+                    double wanted = between(line, columns.get(x), c, read, other.get(0));
+                    assertEquals(wanted, written.get(4L * (x * channels + c)), 1e-5);
+                  }
+                }
+              });
+        });
   }
 
   private static double between(ResizedLine line, Column column, int c, Guarded read, double down) {

@@ -33,18 +33,39 @@ class GuardedTest {
     void judge(Guarded read, Guarded written, Guarded other);
   }
 
-  static void run(Emitter emitter, Function function, long blocks, Random random, Judge judge) {
-    run(emitter, function, blocks, random, judge, 1);
+  /** One round of a test, with an emitter of its own. */
+  @FunctionalInterface
+  interface Round {
+    void run(int number, Random random, Emitter emitter);
+  }
+
+  /** Runs the rounds of a test, of which one that fails is told with the seed. */
+  static void rounds(Level level, int count, Round round) {
+    Levels.assume(level);
+    long seed = Long.getLong("thalamus.seed", 1);
+    Random random = new Random(seed);
+    for (int i = 0; i < count; i++) {
+      try {
+        round.run(i, random, new Emitter(level));
+      } catch (AssertionError e) {
+        throw new AssertionError("round " + i + ", seed " + seed + ": " + e.getMessage(), e);
+      }
+    }
+  }
+
+  static void run(Emitter emitter, FunctionSource source, long blocks, Random random, Judge judge) {
+    run(emitter, source, blocks, random, judge, 1);
   }
 
   /** Runs a function on floats of a magnitude. */
   static void run(
       Emitter emitter,
-      Function function,
+      FunctionSource source,
       long blocks,
       Random random,
       Judge judge,
       float magnitude) {
+    Function function = source.emit(emitter);
     try (ExecutableMemory code = ExecutableMemory.of(emitter.finish()).orElseThrow();
         Guarded read = Guarded.of(function.read().bytes(blocks), random.nextBoolean());
         Guarded written = Guarded.of(function.written().bytes(blocks), random.nextBoolean());
@@ -60,50 +81,51 @@ class GuardedTest {
           other.memory().address(),
           blocks);
       judge.judge(read, written, other);
+    } catch (AssertionError e) {
+      throw new AssertionError(source + ": " + e.getMessage(), e);
     }
   }
 
   @ParameterizedTest
   @EnumSource(names = {"AVX2", "AVX512"})
   void pairsComputeWhatTheFormulaSays(Level level) {
-    Levels.assume(level);
-    long seed = Long.getLong("thalamus.seed", 1);
-    Random random = new Random(seed);
     Pair[] all = {Pair.ADD, Pair.SUB, Pair.MUL, Pair.FIRST, Pair.MAXIMUM, Pair.PRELU};
-    for (int round = 0; round < ROUNDS; round++) {
-      Pair pair = all[random.nextInt(all.length)];
-      int repeated = pair == Pair.FIRST ? 0 : random.nextInt(3);
-      int count = 1 + random.nextInt(70);
-      Pairs pairs =
-          new Pairs(
-              pair,
-              count,
-              repeated == 1,
-              repeated == 2,
-              random.nextInt(2) * (count + random.nextInt(3)),
-              random.nextInt(2) * (count + random.nextInt(3)),
-              activation(random));
-      int blocks = 1 + random.nextInt(4);
-      Emitter emitter = new Emitter(level);
-      run(
-          emitter,
-          pairs.emit(emitter),
-          blocks,
-          random,
-          (read, written, other) -> {
-            for (int i = 0; i < blocks * count; i++) {
-              int block = i / count;
-              int k = i % count;
-              double x = read.get(4L * (block * pairs.firstStep() + (repeated == 1 ? 0 : k)));
-              double y =
-                  pair == Pair.FIRST
-                      ? 0
-                      : other.get(4L * (block * pairs.secondStep() + (repeated == 2 ? 0 : k)));
-              double wanted = clamp(pairs.activation(), formula(pair, x, y));
-              assertEquals(wanted, written.get(4L * i), 1e-6, () -> pairs + ", seed " + seed);
-            }
-          });
-    }
+    rounds(
+        level,
+        ROUNDS,
+        (_, random, emitter) -> {
+          Pair pair = all[random.nextInt(all.length)];
+          int repeated = pair == Pair.FIRST ? 0 : random.nextInt(3);
+          int count = 1 + random.nextInt(70);
+          Pairs pairs =
+              new Pairs(
+                  pair,
+                  count,
+                  repeated == 1,
+                  repeated == 2,
+                  random.nextInt(2) * (count + random.nextInt(3)),
+                  random.nextInt(2) * (count + random.nextInt(3)),
+                  activation(random));
+          int blocks = 1 + random.nextInt(4);
+          run(
+              emitter,
+              pairs,
+              blocks,
+              random,
+              (read, written, other) -> {
+                for (int i = 0; i < blocks * count; i++) {
+                  int block = i / count;
+                  int k = i % count;
+                  double x = read.get(4L * (block * pairs.firstStep() + (repeated == 1 ? 0 : k)));
+                  double y =
+                      pair == Pair.FIRST
+                          ? 0
+                          : other.get(4L * (block * pairs.secondStep() + (repeated == 2 ? 0 : k)));
+                  double wanted = clamp(pairs.activation(), formula(pair, x, y));
+                  assertEquals(wanted, written.get(4L * i), 1e-6);
+                }
+              });
+        });
   }
 
   private static double formula(Pair pair, double x, double y) {
@@ -120,32 +142,28 @@ class GuardedTest {
   @ParameterizedTest
   @EnumSource(names = {"AVX2", "AVX512"})
   void tapsComputeWhatTheFormulaSays(Level level) {
-    Levels.assume(level);
-    long seed = Long.getLong("thalamus.seed", 1);
-    Random random = new Random(seed);
-    for (int round = 0; round < ROUNDS; round++) {
-      Emitter emitter = new Emitter(level);
-      Taps taps = taps(emitter, random);
-      int blocks = 1 + random.nextInt(3);
-      run(
-          emitter,
-          taps.emit(emitter),
-          blocks,
-          random,
-          (read, written, panel) -> {
-            for (int row = 0; row < blocks * taps.rows(); row++) {
-              for (int c = 0; c < taps.channels(); c++) {
-                double sum = clamp(taps.activation(), sum(taps, emitter, row, c, read, panel));
-                double wanted = taps.function().map(kind -> apply(kind, sum)).orElse(sum);
-                assertEquals(
-                    wanted,
-                    written.get((long) row * taps.resultStep() + 4L * c),
-                    1e-4,
-                    () -> taps + ", seed " + seed);
-              }
-            }
-          });
-    }
+    rounds(
+        level,
+        ROUNDS,
+        (_, random, emitter) -> {
+          Taps taps = taps(emitter, random);
+          int blocks = 1 + random.nextInt(3);
+          run(
+              emitter,
+              taps,
+              blocks,
+              random,
+              (read, written, panel) -> {
+                for (int row = 0; row < blocks * taps.rows(); row++) {
+                  for (int c = 0; c < taps.channels(); c++) {
+                    double sum = clamp(taps.activation(), sum(taps, emitter, row, c, read, panel));
+                    double wanted = taps.function().map(kind -> apply(kind, sum)).orElse(sum);
+                    assertEquals(
+                        wanted, written.get((long) row * taps.resultStep() + 4L * c), 1e-4);
+                  }
+                }
+              });
+        });
   }
 
   private static Taps taps(Emitter emitter, Random random) {
@@ -207,32 +225,30 @@ class GuardedTest {
 
   @Test
   void rowsAreCopiedBetweenZeros() {
-    Levels.assume(Level.AVX2);
-    long seed = Long.getLong("thalamus.seed", 1);
-    Random random = new Random(seed);
-    for (int round = 0; round < ROUNDS; round++) {
-      PaddedRows rows =
-          new PaddedRows(
-              4 * random.nextInt(5), 4 * (1 + random.nextInt(40)), 4 * random.nextInt(5));
-      int blocks = 1 + random.nextInt(4);
-      Emitter emitter = new Emitter(Level.AVX2);
-      run(
-          emitter,
-          rows.emit(emitter),
-          blocks,
-          random,
-          (read, written, _) -> {
-            int row = rows.before() + rows.bytes() + rows.after();
-            for (int at = 0; at < blocks * row; at += 4) {
-              int within = at % row - rows.before();
-              boolean isZero = within < 0 || within >= rows.bytes();
-              assertEquals(
-                  isZero ? 0 : read.get((long) at / row * rows.bytes() + within),
-                  written.get(at),
-                  () -> rows + ", seed " + seed);
-            }
-          });
-    }
+    rounds(
+        Level.AVX2,
+        ROUNDS,
+        (_, random, emitter) -> {
+          PaddedRows rows =
+              new PaddedRows(
+                  4 * random.nextInt(5), 4 * (1 + random.nextInt(40)), 4 * random.nextInt(5));
+          int blocks = 1 + random.nextInt(4);
+          run(
+              emitter,
+              rows,
+              blocks,
+              random,
+              (read, written, _) -> {
+                int row = rows.before() + rows.bytes() + rows.after();
+                for (int at = 0; at < blocks * row; at += 4) {
+                  int within = at % row - rows.before();
+                  boolean isZero = within < 0 || within >= rows.bytes();
+                  assertEquals(
+                      isZero ? 0 : read.get((long) at / row * rows.bytes() + within),
+                      written.get(at));
+                }
+              });
+        });
   }
 
   private static FusedActivation activation(Random random) {

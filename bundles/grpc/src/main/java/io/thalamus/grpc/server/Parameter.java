@@ -81,6 +81,7 @@ record Parameter(String name, Object value) {
   }
 
   ServingException wrong(String expected) {
-    return ServingException.invalid("parameter " + name + " is " + Texts.cut(String.valueOf(value)) + ": expected " + expected);
+    return ServingException.invalid(
+        "parameter " + name + " is " + Texts.cut(String.valueOf(value)) + ": expected " + expected);
   }
 }
