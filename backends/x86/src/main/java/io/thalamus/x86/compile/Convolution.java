@@ -541,23 +541,15 @@ public final class Convolution {
     long products =
         (long) taps.rows() * taps.channels() * taps.height() * taps.width() * taps.run();
     int most = (int) Math.max(1, MOST_PRODUCTS / products);
-    for (int block = 0; block < blocks; block += most) {
-      int some = Math.min(most, blocks - block);
-      long read = source.at() + from + (long) block * taps.rows() * taps.rowStep();
-      long written = output.at() + to + (long) block * taps.rows() * taps.resultStep();
-      if (panel.place().isPresent()) {
-        program.call(
-            taps,
-            source.place(),
-            read,
-            output.place(),
-            written,
-            panel.place().get(),
-            panel.at(),
-            some);
-      } else {
-        program.call(taps, source.place(), read, output.place(), written, panel.at(), some);
-      }
-    }
+    program.callInParts(
+        taps,
+        source.place(),
+        source.at() + from,
+        output.place(),
+        output.at() + to,
+        panel.place().orElse(null),
+        panel.at(),
+        blocks,
+        most);
   }
 }

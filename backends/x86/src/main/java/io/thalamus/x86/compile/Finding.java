@@ -108,15 +108,7 @@ public final class Finding {
     int rows = axis.outer() * axis.inner();
     FunctionSource found = new FoundRows(isLargest, isInteger, axis.size());
     int most = Math.max(1, LONGEST / axis.size());
-    for (int row = 0; row < rows; row += most) {
-      program.call(
-          found,
-          from,
-          (long) row * axis.size() * Float.BYTES,
-          operands.output(),
-          (long) row * Integer.BYTES,
-          Math.min(most, rows - row));
-    }
+    program.callInParts(found, from, 0, operands.output(), 0, rows, most);
   }
 
   /** Returns where elements along the axis stand beside each other. */
@@ -248,17 +240,16 @@ public final class Finding {
     FunctionSource rows = new GatheredRows(table, row);
     int most = Math.max(1, LONGEST * Float.BYTES / row);
     for (int outer = 0; outer < lookup.outer(); outer++) {
-      for (int first = 0; first < lookup.indexes(); first += most) {
-        program.call(
-            rows,
-            operands.input(lookup.valueInput()),
-            outer * table,
-            operands.output(),
-            ((long) outer * lookup.indexes() + first) * row,
-            places,
-            indexes.places() + (long) first * Long.BYTES,
-            Math.min(most, lookup.indexes() - first));
-      }
+      program.callInParts(
+          rows,
+          operands.input(lookup.valueInput()),
+          outer * table,
+          operands.output(),
+          (long) outer * lookup.indexes() * row,
+          places,
+          indexes.places(),
+          lookup.indexes(),
+          most);
     }
   }
 
@@ -303,17 +294,16 @@ public final class Finding {
     int slice = slices.sliceSize() * size;
     FunctionSource rows = new GatheredRows(operands.input(0).bytes(), slice);
     int most = Math.max(1, LONGEST * Float.BYTES / slice);
-    for (int first = 0; first < slices.tuples(); first += most) {
-      program.call(
-          rows,
-          operands.input(0),
-          0,
-          operands.output(),
-          (long) first * slice,
-          places,
-          indexes.places() + (long) first * Long.BYTES,
-          Math.min(most, slices.tuples() - first));
-    }
+    program.callInParts(
+        rows,
+        operands.input(0),
+        0,
+        operands.output(),
+        0,
+        places,
+        indexes.places(),
+        slices.tuples(),
+        most);
   }
 
   private static void lookup(

@@ -204,17 +204,14 @@ public final class Moving {
       int count = Math.min(LONGEST, length - at);
       FunctionSource copy = new Strided(size, count, readStep, writeStep, fromStep, toStep);
       int most = Math.max(1, LONGEST / count);
-      for (int run = 0; run < runs.size(); run += most) {
-        program.call(
-            copy,
-            source,
-            runs.get(run).from() * size
-                + (long) at * readStep
-                + Math.min(0, (count - 1L) * readStep),
-            target,
-            runs.get(run).to() * size + (long) at * writeStep,
-            Math.min(most, runs.size() - run));
-      }
+      program.callInParts(
+          copy,
+          source,
+          begin.from() * size + (long) at * readStep + Math.min(0, (count - 1L) * readStep),
+          target,
+          begin.to() * size + (long) at * writeStep,
+          runs.size(),
+          most);
     }
   }
 }

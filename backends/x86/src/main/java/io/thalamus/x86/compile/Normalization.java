@@ -145,19 +145,8 @@ public final class Normalization {
               isFirst ? wide : count,
               isFirst ? 0 : wide,
               FusedActivation.NONE);
-      for (int row = 0; row < rows; row += most) {
-        long narrow = (long) row * count * Float.BYTES;
-        long place = ((long) row * wide + i) * Float.BYTES;
-        program.call(
-            added,
-            isFirst ? padded : sums,
-            isFirst ? place : narrow,
-            next,
-            narrow,
-            padded,
-            isFirst ? 0 : place,
-            Math.min(most, rows - row));
-      }
+      program.callInParts(
+          added, isFirst ? padded : sums, 0, next, 0, padded, (long) i * Float.BYTES, rows, most);
       program.nextStep();
       sums = next;
     }
@@ -166,11 +155,7 @@ public final class Normalization {
 
   private static void rows(
       NormalizedRows row, int rows, Place from, Place to, ProgramBuilder program) {
-    int most = Math.max(1, LONGEST / row.count());
-    for (int first = 0; first < rows; first += most) {
-      long at = (long) first * row.count() * Float.BYTES;
-      program.call(row, from, at, to, at, Math.min(most, rows - first));
-    }
+    program.callInParts(row, from, 0, to, 0, rows, Math.max(1, LONGEST / row.count()));
   }
 
   private static boolean isInstance(OperationView operation) {

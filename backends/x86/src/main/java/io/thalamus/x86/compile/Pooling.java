@@ -149,15 +149,7 @@ public final class Pooling {
       long written =
           (((long) batch * result.dimension(1) + y) * result.dimension(2) + x) * (long) cell;
       int most = (int) Math.max(1, LONGEST / ((long) rows * cells * input.dimension(3)));
-      for (int block = 0; block < count; block += most) {
-        program.call(
-            run,
-            from,
-            read + (long) block * run.windowStep(),
-            to,
-            written + (long) block * cell,
-            Math.min(most, count - block));
-      }
+      program.callInParts(run, from, read, to, written, count, most);
     }
   }
 }

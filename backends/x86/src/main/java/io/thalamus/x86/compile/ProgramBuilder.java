@@ -212,6 +212,48 @@ final class ProgramBuilder {
     call(new Call(function.emit(emitter), read, from, written, to, null, constant, blocks));
   }
 
+  /** Calls a function that reads one place, for some blocks at a time at the most. */
+  void callInParts(
+      FunctionSource function,
+      Place read,
+      long from,
+      Place written,
+      long to,
+      long blocks,
+      long most) {
+    callInParts(function, read, from, written, to, read, 0, blocks, most);
+  }
+
+  /**
+   * Calls a function that reads two places, for some blocks at a time at the most.
+   *
+   * @param other null where {@code o2} says where constants stand
+   */
+  void callInParts(
+      FunctionSource function,
+      Place read,
+      long from,
+      Place written,
+      long to,
+      Place other,
+      long o2,
+      long blocks,
+      long most) {
+    Function emitted = function.emit(emitter);
+    for (long block = 0; block < blocks; block += most) {
+      call(
+          new Call(
+              emitted,
+              read,
+              from + block * emitted.read().next(),
+              written,
+              to + block * emitted.written().next(),
+              other,
+              o2 + block * emitted.other().next(),
+              Math.min(most, blocks - block)));
+    }
+  }
+
   private void call(Call call) {
     Function function = call.function();
     check(function.read(), call.blocks(), call.from(), call.read().bytes() + Program.SLACK);

@@ -154,15 +154,7 @@ public final class Reduction {
     if (cells.inner() == 1) {
       FunctionSource rows = new ReducedRows(kind, cells.reduced());
       int most = Math.max(1, LONGEST / cells.reduced());
-      for (int row = 0; row < cells.outer(); row += most) {
-        program.call(
-            rows,
-            from,
-            (long) row * cells.reduced() * Float.BYTES,
-            to,
-            (long) row * Float.BYTES,
-            Math.min(most, cells.outer() - row));
-      }
+      program.callInParts(rows, from, 0, to, 0, cells.outer(), most);
       return;
     }
     int neighbours = Math.min(cells.inner(), Math.max(LEAST_NEIGHBOURS, LONGEST / cells.reduced()));
@@ -194,14 +186,7 @@ public final class Reduction {
             cell,
             FusedActivation.NONE);
     int most = (int) Math.max(1, LONGEST / ((long) cells.reduced() * some));
-    for (int block = 0; block < cells.outer(); block += most) {
-      program.call(
-          run,
-          from,
-          (long) block * run.windowStep() + (long) first * Float.BYTES,
-          to,
-          (long) block * cell + (long) first * Float.BYTES,
-          Math.min(most, cells.outer() - block));
-    }
+    long at = (long) first * Float.BYTES;
+    program.callInParts(run, from, at, to, at, cells.outer(), most);
   }
 }

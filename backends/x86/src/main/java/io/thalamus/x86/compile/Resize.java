@@ -126,15 +126,7 @@ public final class Resize {
     int most = Math.max(1, LONGEST / channels);
     for (int x = 0; x < output.dimension(2); x++) {
       long from = (long) parameters.width().nearest(x) * cell;
-      for (int first = 0; first < lines; first += most) {
-        program.call(
-            column,
-            operands.input(0),
-            from + (long) first * inputLine,
-            wide,
-            (long) x * cell + (long) first * line,
-            Math.min(most, lines - first));
-      }
+      program.callInParts(column, operands.input(0), from, wide, (long) x * cell, lines, most);
     }
     Strided whole = new Strided(size, line / size, size, size, 0, 0);
     for (int b = 0; b < output.dimension(0); b++) {

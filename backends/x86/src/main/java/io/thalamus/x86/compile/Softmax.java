@@ -56,11 +56,7 @@ public final class Softmax {
     int count = cells.reduced();
     SoftmaxRows row = new SoftmaxRows(count, operation.parameters(Parameters.class).beta());
     int most = Math.max(1, LONGEST / count);
-    for (int first = 0; first < cells.outer(); first += most) {
-      long at = (long) first * count * Float.BYTES;
-      program.call(
-          row, operands.input(0), at, operands.output(), at, Math.min(most, cells.outer() - first));
-    }
+    program.callInParts(row, operands.input(0), 0, operands.output(), 0, cells.outer(), most);
   }
 
   private static void logarithms(

@@ -113,17 +113,16 @@ record StoredLayer(
         program.call(padding, from, 0, to, at, height.before());
       }
       at += height.before() * padded;
-      for (int y = 0; y < sourceHeight; y += most) {
-        program.call(
-            isWide
-                ? new WidenedRows(before, row, after, zeroPoint, isSigned)
-                : new PaddedRows(before, row, after, value),
-            from,
-            ((long) b * sourceHeight + y) * row,
-            to,
-            at + y * padded,
-            Math.min(most, sourceHeight - y));
-      }
+      program.callInParts(
+          isWide
+              ? new WidenedRows(before, row, after, zeroPoint, isSigned)
+              : new PaddedRows(before, row, after, value),
+          from,
+          (long) b * sourceHeight * row,
+          to,
+          at,
+          sourceHeight,
+          most);
       at += sourceHeight * padded;
       if (height.after() > 0) {
         program.call(padding, from, 0, to, at, height.after());

@@ -101,10 +101,7 @@ final class StoredMatrices {
     Strided column = new Strided(1, inner, rows, 1, 1, inner);
     int most = Math.max(1, LONGEST / inner);
     for (long at = 0; at < from.bytes(); at += (long) rows * inner) {
-      for (int row = 0; row < rows; row += most) {
-        program.call(
-            column, from, at + row, to, at + (long) row * inner, Math.min(most, rows - row));
-      }
+      program.callInParts(column, from, at, to, at, rows, most);
     }
     return to;
   }
@@ -215,15 +212,7 @@ final class StoredMatrices {
     Place to = program.place((long) products.columns() * words * Short.BYTES);
     FunctionSource rows = widened(accumulation.filterZeroPoint(), inner, words - inner);
     int most = Math.max(1, LONGEST / inner);
-    for (int column = 0; column < products.columns(); column += most) {
-      program.call(
-          rows,
-          from,
-          matrix.offset() + (long) column * inner,
-          to,
-          (long) column * words * Short.BYTES,
-          Math.min(most, products.columns() - column));
-    }
+    program.callInParts(rows, from, matrix.offset(), to, 0, products.columns(), most);
     return to;
   }
 

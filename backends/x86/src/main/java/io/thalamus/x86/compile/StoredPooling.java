@@ -233,14 +233,6 @@ public final class StoredPooling {
       long windows) {
     long seen = (long) pool.height() * pool.width() * pool.channels();
     long most = Math.max(1, MOST_SEEN / seen);
-    for (long window = 0; window < windows; window += most) {
-      program.call(
-          pool,
-          source,
-          from + window * pool.windowStep(),
-          output,
-          to + window * pool.resultStep(),
-          Math.min(most, windows - window));
-    }
+    program.callInParts(pool, source, from, output, to, windows, most);
   }
 }

@@ -64,15 +64,15 @@ public final class StoredSoftmax {
     long lines = shape.elementCount() / count;
     boolean isSigned = operation.view().input(0).type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
     int most = Math.max(1, LONGEST / count);
-    for (long line = 0; line < lines; line += most) {
-      program.call(
-          new ByteSoftmax(count, isSigned),
-          operands.input(0),
-          line * count,
-          operands.output(),
-          line * count,
-          constant,
-          Math.min(most, lines - line));
-    }
+    program.callInParts(
+        new ByteSoftmax(count, isSigned),
+        operands.input(0),
+        0,
+        operands.output(),
+        0,
+        null,
+        constant,
+        lines,
+        most);
   }
 }

@@ -88,17 +88,16 @@ record TapLines(
     Taps taps = call.taps();
     long products = (long) taps.rows() * panel.channels() * height * width * run;
     int most = (int) Math.max(1, MOST_PRODUCTS / products);
-    for (int block = 0; block < call.blocks(); block += most) {
-      long result = call.first() + (long) block * taps.rows();
-      program.call(
-          taps,
-          source,
-          line.from() + result * rowStep,
-          output,
-          line.to() + result * resultStep + (long) panel.channel() * Float.BYTES,
-          panel.at(),
-          Math.min(most, call.blocks() - block));
-    }
+    program.callInParts(
+        taps,
+        source,
+        line.from() + (long) call.first() * rowStep,
+        output,
+        line.to() + (long) call.first() * resultStep + (long) panel.channel() * Float.BYTES,
+        null,
+        panel.at(),
+        call.blocks(),
+        most);
   }
 
   private Taps taps(int rows, Panel panel) {
