@@ -143,25 +143,24 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
   /**
    * Returns what stands in files that the device wrote itself, and that are untouched.
    *
+   * @param file the model cache
+   * @param constants the data cache, which stay the caller's
    * @param settings that the code must have been written under
-   * @return with constants that the caller owns
    * @throws IOException where another version of the device wrote them, or for another processor,
    *     or where a number leads out of what it is for
    */
-  static CachedProgram read(CacheContents contents, byte[] settings) throws IOException {
-    ByteBuffer in = ByteBuffer.wrap(contents.modelCache().getFirst());
+  static CachedProgram read(byte[] file, Constants constants, byte[] settings)
+      throws IOException {
+    ByteBuffer in = ByteBuffer.wrap(file);
     if (in.remaining() < FIXED || in.getInt() != MAGIC || in.getInt() != VERSION) {
       throw new IOException("the cache has the format of another version");
     }
     if (!Arrays.equals(bytes(in, SETTINGS), settings)) {
       throw new IOException("the cache was made by another version, or for another processor");
     }
-    Constants constants = Constants.of(contents.dataCache().getFirst());
-    boolean isWhole = false;
     try {
       CachedProgram read = read(in, constants, settings);
       ProgramBounds.check(read.program());
-      isWhole = true;
       return read;
     } catch (BufferUnderflowException
         | IllegalArgumentException
@@ -169,10 +168,6 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
         | NegativeArraySizeException
         | NoSuchElementException e) {
       throw new IOException("the cache is damaged: " + e, e);
-    } finally {
-      if (!isWhole) {
-        constants.close();
-      }
     }
   }
 

@@ -8,6 +8,7 @@ import io.thalamus.driver.BurstSource;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.driver.StaticGraph;
 import io.thalamus.driver.TableDevice;
+import io.thalamus.driver.cache.CacheContents;
 import io.thalamus.driver.cache.CacheWriter;
 import io.thalamus.driver.cache.CachedArguments;
 import io.thalamus.driver.cache.DeviceCache;
@@ -36,6 +37,7 @@ import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.code.ExecutableMemory;
 import io.thalamus.x86.code.Machine;
 import io.thalamus.x86.compile.Casting;
+import io.thalamus.x86.compile.Constants;
 import io.thalamus.x86.compile.Convolution;
 import io.thalamus.x86.compile.Elementwise;
 import io.thalamus.x86.compile.Finding;
@@ -261,14 +263,23 @@ public final class X86Device extends TableDevice implements AutoCloseable {
       throw new DeviceException(
           ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the compilation");
     }
+    Constants constants = new Constants();
+    PreparedModel loaded = null;
     try {
-      CachedProgram cached = CachedProgram.read(cache.read(config), settings());
-      return load(cached.arguments(), cached.program());
+      CacheContents contents = cache.read(config, constants);
+      CachedProgram cached =
+          CachedProgram.read(contents.modelCache().getFirst(), constants, settings());
+      loaded = load(cached.arguments(), cached.program());
+      return loaded;
     } catch (IOException e) {
       throw new DeviceException(ErrorStatus.GENERAL_FAILURE, e.getMessage(), e);
     } catch (OutOfMemoryError e) {
       throw new DeviceException(
           ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "there is no room for the model now", e);
+    } finally {
+      if (loaded == null) {
+        constants.close();
+      }
     }
   }
 

@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.driver.StaticGraph;
-import io.thalamus.driver.cache.CacheContents;
 import io.thalamus.driver.cache.CachedArguments;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.model.Model;
@@ -60,14 +59,13 @@ class CachedProgramTest {
     device.close();
   }
 
-  private static CachedProgram read(byte[] file, CacheContents from) throws IOException {
-    return CachedProgram.read(new CacheContents(List.of(file), from.dataCache()), SETTINGS);
+  private CachedProgram read(byte[] file) throws IOException {
+    return CachedProgram.read(file, cached.program().constants(), SETTINGS);
   }
 
   @Test
   void whatWasWrittenIsRead() throws Exception {
-    CacheContents written = cached.write();
-    Program read = read(written.modelCache().getFirst(), written).program();
+    Program read = read(cached.write().modelCache().getFirst()).program();
     assertArrayEquals(cached.program().calls(), read.calls());
     assertArrayEquals(cached.program().code(), read.code());
     assertEquals(cached.program().functions(), read.functions());
@@ -80,8 +78,7 @@ class CachedProgramTest {
   void numbersThatLeadElsewhereAreRefused() {
     long seed = Long.getLong("thalamus.seed", 1);
     Random random = new Random(seed);
-    CacheContents written = cached.write();
-    byte[] right = written.modelCache().getFirst();
+    byte[] right = cached.write().modelCache().getFirst();
     int refused = 0;
     for (int round = 0; round < ROUNDS; round++) {
       byte[] wrong = right.clone();
@@ -94,7 +91,7 @@ class CachedProgramTest {
         default -> buffer.putInt(at, -1);
       }
       try {
-        assertWithin(read(wrong, written).program(), "seed " + seed + ", byte " + at);
+        assertWithin(read(wrong).program(), "seed " + seed + ", byte " + at);
       } catch (IOException e) {
         refused++;
       } catch (OutOfMemoryError e) {

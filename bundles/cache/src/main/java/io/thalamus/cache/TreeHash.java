@@ -6,6 +6,8 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.util.Arrays;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 
 /**
  * Makes long files short enough for a MAC, under a key. Immutable. SHA-256 alone takes a fifth of a
@@ -29,6 +31,9 @@ final class TreeHash {
 
   /** Words that are copied out of a file at a time. */
   private static final int TAKEN = 64 * BLOCK;
+
+  /** Bytes of a file that is worth a second thread. */
+  private static final long LONG = 4L << 20;
 
   private static final long LOW = 0xffff_ffffL;
 
@@ -73,15 +78,55 @@ final class TreeHash {
     return words;
   }
 
-  /** Returns two words for each block; the last one is filled up with zeros. */
+  /**
+   * Returns two words for each block; the last one is filled up with zeros. A second thread takes
+   * half of a long file where its memory lets it.
+   */
   private static long[] hashes(MemorySegment bytes, long[] key) {
     long size = bytes.byteSize();
     long[] hashes = new long[Math.toIntExact(2 * Math.ceilDiv(size, BLOCK * Long.BYTES))];
+    long half = size / 2 / (TAKEN * Long.BYTES) * (TAKEN * Long.BYTES);
+    FutureTask<Void> second = new FutureTask<>(() -> hash(bytes, half, size, key, hashes), null);
+    Thread thread = Thread.ofPlatform().name("thalamus-cache-hash").daemon().unstarted(second);
+    if (size < LONG || !bytes.isAccessibleBy(thread)) {
+      hash(bytes, 0, size, key, hashes);
+      return hashes;
+    }
+    thread.start();
+    hash(bytes, 0, half, key, hashes);
+    await(second);
+    return hashes;
+  }
+
+  /** Waits for a task, which takes no longer than one's own half, and rethrows what it threw. */
+  private static void await(FutureTask<Void> task) {
+    boolean isInterrupted = false;
+    try {
+      while (true) {
+        try {
+          task.get();
+          return;
+        } catch (InterruptedException e) {
+          isInterrupted = true;
+        } catch (ExecutionException e) {
+          throw new IllegalStateException("the memory of a file is closed", e.getCause());
+        }
+      }
+    } finally {
+      if (isInterrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /** Writes the hashes of the blocks of a part, which begins at a multiple of TAKEN words. */
+  private static void hash(
+      MemorySegment bytes, long begin, long end, long[] key, long[] hashes) {
     long[] taken = new long[TAKEN];
     MemorySegment target = MemorySegment.ofArray(taken);
-    int hash = 0;
-    for (long from = 0; from < size; from += target.byteSize()) {
-      long count = Math.min(target.byteSize(), size - from);
+    int hash = Math.toIntExact(2 * (begin / (BLOCK * Long.BYTES)));
+    for (long from = begin; from < end; from += target.byteSize()) {
+      long count = Math.min(target.byteSize(), end - from);
       if (count < target.byteSize()) {
         Arrays.fill(taken, 0);
       }
@@ -90,7 +135,6 @@ final class TreeHash {
         hash(taken, word, key, hashes, hash);
       }
     }
-    return hashes;
   }
 
   private static void hash(long[] words, int from, long[] key, long[] hashes, int to) {

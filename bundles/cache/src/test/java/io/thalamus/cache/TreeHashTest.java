@@ -4,6 +4,7 @@ package io.thalamus.cache;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -13,6 +14,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
@@ -75,6 +77,25 @@ class TreeHashTest {
         MemorySegment odd = arena.allocate(size + 1L).asSlice(1);
         MemorySegment.copy(file, 0, odd, ValueLayout.JAVA_BYTE, 0, size);
         assertArrayEquals(defined(file), hash.of(odd), size + " bytes, seed " + seed);
+      }
+    }
+  }
+
+  /** Two threads take a long file, unless its memory is one thread's alone. */
+  @Test
+  void itIsWhatItsDefinitionSaysWhoeverComputesIt() {
+    long seed = ThreadLocalRandom.current().nextLong();
+    byte[] file = new byte[(4 << 20) + 70_001];
+    new Random(seed).nextBytes(file);
+    byte[] defined = defined(file);
+    Thread.currentThread().interrupt();
+    assertArrayEquals(defined, hash.of(MemorySegment.ofArray(file)), "seed " + seed);
+    assertTrue(Thread.interrupted());
+    try (Arena own = Arena.ofConfined();
+        Arena shared = Arena.ofShared()) {
+      for (Arena arena : List.of(own, shared)) {
+        MemorySegment bytes = arena.allocateFrom(ValueLayout.JAVA_BYTE, file);
+        assertArrayEquals(defined, hash.of(bytes), "seed " + seed);
       }
     }
   }

@@ -6,15 +6,15 @@ import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Lifetime.ConstantReference;
 import io.thalamus.model.Lifetime.SubgraphReference;
 import io.thalamus.model.Quantization.PerChannel;
+import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
-import java.security.DigestOutputStream;
-import java.security.MessageDigest;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import java.util.zip.CRC32;
 import java.util.zip.CRC32C;
@@ -66,77 +66,98 @@ public final class ModelDigest {
   }
 
   private static byte[] digest(Model model, Function<ConstantReference, byte[]> constants) {
-    MessageDigest sha = Digests.sha256();
-    try (DataOutputStream out =
-        new DataOutputStream(new DigestOutputStream(OutputStream.nullOutputStream(), sha))) {
+    // Digested at once: a call for each number would cost a new process more than the digest.
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (DataOutputStream out = new DataOutputStream(bytes)) {
+      new Writer(out, constants).write(model);
+    } catch (IOException e) {
+      throw new UncheckedIOException("memory cannot be written", e);
+    }
+    return Digests.sha256().digest(bytes.toByteArray());
+  }
+
+  /** Writes all of a model so that no two models are written alike. Used once. */
+  private static final class Writer {
+    private final DataOutputStream out;
+    private final Function<ConstantReference, byte[]> constants;
+    private final Map<String, Integer> names = new HashMap<>();
+
+    Writer(DataOutputStream out, Function<ConstantReference, byte[]> constants) {
+      this.out = out;
+      this.constants = constants;
+    }
+
+    void write(Model model) throws IOException {
       out.writeBoolean(model.relaxComputationFloat32toFloat16());
       out.writeInt(model.referenced().size());
-      write(out, model.main(), constants);
+      write(model.main());
       for (Subgraph graph : model.referenced()) {
-        write(out, graph, constants);
+        write(graph);
       }
-    } catch (IOException e) {
-      throw new UncheckedIOException("a digest does not fail", e);
     }
-    return sha.digest();
-  }
 
-  private static void write(
-      DataOutputStream out, Subgraph graph, Function<ConstantReference, byte[]> constants)
-      throws IOException {
-    out.writeInt(graph.operands().size());
-    for (Operand operand : graph.operands()) {
-      out.writeUTF(operand.type().text());
-      out.writeInt(operand.shape().rank());
-      for (int i = 0; i < operand.shape().rank(); i++) {
-        out.writeInt(operand.shape().dimension(i));
+    private void write(Subgraph graph) throws IOException {
+      out.writeInt(graph.operands().size());
+      for (Operand operand : graph.operands()) {
+        write(operand.type().text());
+        out.writeInt(operand.shape().rank());
+        for (int i = 0; i < operand.shape().rank(); i++) {
+          out.writeInt(operand.shape().dimension(i));
+        }
+        write(operand.quantization());
+        write(operand.lifetime());
       }
-      write(out, operand.quantization());
-      write(out, operand.lifetime(), constants);
-    }
-    out.writeInt(graph.operations().size());
-    for (Operation operation : graph.operations()) {
-      out.writeUTF(operation.type().text());
-      write(out, operation.inputs());
-      write(out, operation.outputs());
-    }
-    write(out, graph.inputIndexes());
-    write(out, graph.outputIndexes());
-  }
-
-  private static void write(DataOutputStream out, List<Integer> indexes) throws IOException {
-    out.writeInt(indexes.size());
-    for (int index : indexes) {
-      out.writeInt(index);
-    }
-  }
-
-  private static void write(DataOutputStream out, Quantization quantization) throws IOException {
-    if (quantization instanceof PerChannel channels) {
-      out.writeInt(channels.scales().length);
-      out.writeInt(channels.channelDimension());
-      for (float scale : channels.scales()) {
-        out.writeFloat(scale);
+      out.writeInt(graph.operations().size());
+      for (Operation operation : graph.operations()) {
+        write(operation.type().text());
+        write(operation.inputs());
+        write(operation.outputs());
       }
-    } else {
-      out.writeInt(-1);
-      out.writeFloat(quantization.scale());
-      out.writeInt(quantization.zeroPoint());
+      write(graph.inputIndexes());
+      write(graph.outputIndexes());
     }
-  }
 
-  private static void write(
-      DataOutputStream out, Lifetime lifetime, Function<ConstantReference, byte[]> constants)
-      throws IOException {
-    out.writeUTF(lifetime.text());
-    if (lifetime instanceof ConstantCopy copy) {
-      out.writeInt(copy.value().length);
-      out.write(copy.value());
-    } else if (lifetime instanceof ConstantReference reference) {
-      out.writeLong(reference.length());
-      out.write(constants.apply(reference));
-    } else if (lifetime instanceof SubgraphReference reference) {
-      out.writeInt(reference.index());
+    /** Writes a name where it first occurs, and from then on its number. */
+    private void write(String name) throws IOException {
+      Integer known = names.putIfAbsent(name, names.size());
+      out.writeInt(known == null ? names.size() - 1 : known);
+      if (known == null) {
+        out.writeUTF(name);
+      }
+    }
+
+    private void write(List<Integer> indexes) throws IOException {
+      out.writeInt(indexes.size());
+      for (int index : indexes) {
+        out.writeInt(index);
+      }
+    }
+
+    private void write(Quantization quantization) throws IOException {
+      if (quantization instanceof PerChannel channels) {
+        out.writeInt(channels.scales().length);
+        out.writeInt(channels.channelDimension());
+        for (float scale : channels.scales()) {
+          out.writeFloat(scale);
+        }
+      } else {
+        out.writeInt(-1);
+        out.writeFloat(quantization.scale());
+        out.writeInt(quantization.zeroPoint());
+      }
+    }
+
+    private void write(Lifetime lifetime) throws IOException {
+      write(lifetime.text());
+      if (lifetime instanceof ConstantCopy copy) {
+        out.writeInt(copy.value().length);
+        out.write(copy.value());
+      } else if (lifetime instanceof ConstantReference reference) {
+        out.writeLong(reference.length());
+        out.write(constants.apply(reference));
+      } else if (lifetime instanceof SubgraphReference reference) {
+        out.writeInt(reference.index());
+      }
     }
   }
 }

@@ -3,7 +3,6 @@ package io.thalamus.model;
 
 import java.util.Arrays;
 import java.util.Optional;
-import java.util.stream.Collectors;
 
 /**
  * The dimensions of an operand, outermost first. Immutable.
@@ -128,8 +127,10 @@ public final class Shape {
     if (dimensions.length == 0) {
       return "[]";
     }
-    return Arrays.stream(dimensions)
-        .mapToObj(dimension -> dimension == 0 ? "?" : Integer.toString(dimension))
-        .collect(Collectors.joining("x"));
+    StringBuilder text = new StringBuilder();
+    for (int dimension : dimensions) {
+      text.append(text.isEmpty() ? "" : "x").append(dimension == 0 ? "?" : dimension);
+    }
+    return text.toString();
   }
 }

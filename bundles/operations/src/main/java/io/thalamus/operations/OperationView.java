@@ -37,12 +37,15 @@ public record OperationView(
   /** The operation as a graph describes it, which refers to these graphs. */
   static OperationView of(Subgraph graph, Operation operation, List<Subgraph> referenced) {
     List<Operand> operands = graph.operands();
-    return new OperationView(
-        operation.type(),
-        operation.inputs().stream()
-            .map(index -> OperandView.of(operands.get(index), referenced))
-            .toList(),
-        operation.outputs().stream().map(index -> OperandView.of(operands.get(index))).toList());
+    List<OperandView> inputs = new ArrayList<>(operation.inputs().size());
+    for (int index : operation.inputs()) {
+      inputs.add(OperandView.of(operands.get(index), referenced));
+    }
+    List<OperandView> outputs = new ArrayList<>(operation.outputs().size());
+    for (int index : operation.outputs()) {
+      outputs.add(OperandView.of(operands.get(index)));
+    }
+    return new OperationView(operation.type(), inputs, outputs);
   }
 
   /** An operation on operands of a graph that is being built. */

@@ -3,6 +3,7 @@ package io.thalamus.x86.compile;
 
 import io.thalamus.x86.code.SystemCalls;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SegmentAllocator;
 import java.lang.foreign.ValueLayout;
 
 /**
@@ -11,7 +12,7 @@ import java.lang.foreign.ValueLayout;
  * the compilation until there is a program, and then by whoever runs or stores that. Written by one
  * thread, and read by many after that.
  */
-public final class Constants implements AutoCloseable {
+public final class Constants implements SegmentAllocator, AutoCloseable {
   private static final int ALIGNMENT = 64;
   private static final long LEAST = 1 << 16;
 
@@ -19,21 +20,19 @@ public final class Constants implements AutoCloseable {
   private long mapped;
   private long used;
 
-  /** Returns what stood in {@link #segment}. */
-  public static Constants of(MemorySegment bytes) {
-    Constants constants = new Constants();
-    constants.add(bytes);
-    return constants;
-  }
-
   /** Returns where a part begins that has been copied behind the others. */
   long add(MemorySegment part) {
-    MemorySegment.copy(part, 0, extend(part.byteSize()), 0, part.byteSize());
+    MemorySegment.copy(part, 0, allocate(part.byteSize(), ALIGNMENT), 0, part.byteSize());
     return used - room(part.byteSize());
   }
 
-  /** Returns zeros behind the other parts, to be written before there are more. */
-  private MemorySegment extend(long bytes) {
+  /**
+   * Returns zeros behind the other parts, to be written before there are more.
+   *
+   * @param alignment at most 64
+   */
+  @Override
+  public MemorySegment allocate(long bytes, long alignment) {
     long begin = used;
     long end = begin + room(bytes);
     if (end > mapped) {

@@ -5,8 +5,8 @@ import io.thalamus.hal.CacheFile;
 import io.thalamus.hal.PrepareConfig.Cache;
 import io.thalamus.model.CacheNeeds;
 import java.io.IOException;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SegmentAllocator;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.NonReadableChannelException;
@@ -67,16 +67,18 @@ final class CacheHandles {
   }
 
   /**
-   * All bytes of a file, wherever its position is, in memory that nobody else can write.
+   * All bytes of a file, wherever its position is.
    *
    * @param most that may be read
+   * @param memory that nobody else can write
    */
-  static MemorySegment read(FileChannel channel, long most) throws IOException {
+  static MemorySegment read(FileChannel channel, long most, SegmentAllocator memory)
+      throws IOException {
     long size = channel.size();
     if (size > Math.min(most, Integer.MAX_VALUE - 8)) {
       throw new IOException("a cache file has " + size + " bytes, more than " + most);
     }
-    MemorySegment all = Arena.ofAuto().allocate(size, ALIGNMENT);
+    MemorySegment all = memory.allocate(size, ALIGNMENT);
     ByteBuffer bytes = all.asByteBuffer();
     while (bytes.hasRemaining()) {
       if (channel.read(bytes, bytes.position()) < 0) {

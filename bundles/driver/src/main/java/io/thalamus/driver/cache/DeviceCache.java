@@ -10,7 +10,9 @@ import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.ErrorStatus;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SegmentAllocator;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
@@ -101,6 +103,17 @@ public final class DeviceCache {
    *     MISSED_DEADLINE_TRANSIENT where others hold the lock of the cache until the deadline
    */
   public CacheContents read(PrepareConfig config) throws DeviceException {
+    return read(config, Arena.ofAuto());
+  }
+
+  /**
+   * Returns the bytes that the device stored, as {@link #read(PrepareConfig)} does, those of data
+   * caches in memory of the device's choice.
+   *
+   * @param memory outside the heap, at any multiple of 64 that is asked for; freed by its owner,
+   *     also where the contents are refused
+   */
+  public CacheContents read(PrepareConfig config, SegmentAllocator memory) throws DeviceException {
     Cache cache =
         config
             .cache()
@@ -120,10 +133,10 @@ public final class DeviceCache {
     try (CacheEngine.Hold _ = engine.hold(config.deadline())) {
       contents =
           new CacheContents(
-              read(cache.modelCache()).stream()
+              read(cache.modelCache(), Arena.ofAuto()).stream()
                   .map(file -> file.toArray(ValueLayout.JAVA_BYTE))
                   .toList(),
-              read(cache.dataCache()));
+              read(cache.dataCache(), memory));
     } catch (IOException e) {
       if (config.deadline().hasPassed()) {
         throw new DeviceException(
@@ -143,10 +156,11 @@ public final class DeviceCache {
             .formatted(info.name(), info.version()));
   }
 
-  private List<MemorySegment> read(List<CacheFile> files) throws IOException {
+  private List<MemorySegment> read(List<CacheFile> files, SegmentAllocator memory)
+      throws IOException {
     List<MemorySegment> contents = new ArrayList<>();
     for (CacheFile file : files) {
-      contents.add(CacheHandles.read(file.channel(), maxFileBytes));
+      contents.add(CacheHandles.read(file.channel(), maxFileBytes, memory));
     }
     return contents;
   }

@@ -8,6 +8,8 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
 import io.thalamus.operations.ControlFlow;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.HexFormat;
 import java.util.Optional;
 
@@ -18,8 +20,6 @@ import java.util.Optional;
  */
 public final class OperationSignature {
   private static final int SMALL = 16;
-  private static final long FNV_OFFSET = 0xcbf29ce484222325L;
-  private static final long FNV_PRIME = 0x100000001b3L;
 
   private OperationSignature() {}
 
@@ -32,20 +32,20 @@ public final class OperationSignature {
     if (ControlFlow.isControlFlow(operation.type())) {
       return Optional.empty();
     }
-    StringBuilder text = new StringBuilder();
-    text.append(model.relaxComputationFloat32toFloat16() ? "relaxed" : "exact");
+    Digest digest = new Digest();
+    digest.add(model.relaxComputationFloat32toFloat16() ? "relaxed" : "exact");
     for (int index : operation.inputs()) {
-      if (!append(text, graph.operands().get(index))) {
+      if (!digest.add(graph.operands().get(index))) {
         return Optional.empty();
       }
     }
-    text.append("->");
+    digest.add("->");
     for (int index : operation.outputs()) {
-      if (!append(text, graph.operands().get(index))) {
+      if (!digest.add(graph.operands().get(index))) {
         return Optional.empty();
       }
     }
-    return Optional.of(operation.type().text() + ":" + digest(text.toString()));
+    return Optional.of(operation.type().text() + ":" + digest);
   }
 
   /**
@@ -53,44 +53,59 @@ public final class OperationSignature {
    * of them has none.
    */
   public static Optional<String> of(Model model) {
-    StringBuilder all = new StringBuilder();
+    Digest all = new Digest();
     for (Operation operation : model.main().operations()) {
       Optional<String> one = of(model, model.main(), operation);
       if (one.isEmpty()) {
         return one;
       }
-      all.append(one.get()).append(' ');
+      all.add(one.get());
+      all.add(" ");
     }
-    return Optional.of(digest(all.toString()));
+    return Optional.of(all.toString());
   }
 
-  private static boolean append(StringBuilder text, Operand operand) {
-    text.append(' ').append(operand.type().text());
-    if (operand.lifetime() instanceof NoValue) {
-      text.append("-");
-      return true;
-    }
-    if (operand.type().isTensor()) {
-      text.append(operand.shape());
-    }
-    if (operand.lifetime() instanceof Constant constant) {
-      text.append('=');
-      if (constant.bytes().byteSize() <= SMALL) {
-        for (long at = 0; at < constant.bytes().byteSize(); at++) {
-          text.append(constant.bytes().get(java.lang.foreign.ValueLayout.JAVA_BYTE, at));
-          text.append(',');
-        }
+  /**
+   * FNV-1a of 64 bits over texts: nobody gains by a collision, and it needs no provider to be
+   * loaded. The texts are not joined first, since that would cost a new process the most.
+   */
+  private static final class Digest {
+    private static final long OFFSET = 0xcbf29ce484222325L;
+    private static final long PRIME = 0x100000001b3L;
+
+    private long hash = OFFSET;
+
+    void add(String text) {
+      for (int i = 0; i < text.length(); i++) {
+        hash = (hash ^ text.charAt(i)) * PRIME;
       }
     }
-    return operand.isSizeKnown();
-  }
 
-  /** FNV-1a of 64 bits: nobody gains by a collision, and it needs no provider to be loaded. */
-  private static String digest(String text) {
-    long hash = FNV_OFFSET;
-    for (int i = 0; i < text.length(); i++) {
-      hash = (hash ^ text.charAt(i)) * FNV_PRIME;
+    /** Returns whether the size of the operand is known. */
+    boolean add(Operand operand) {
+      add(" ");
+      add(operand.type().text());
+      if (operand.lifetime() instanceof NoValue) {
+        add("-");
+        return true;
+      }
+      if (operand.type().isTensor()) {
+        add(operand.shape().toString());
+      }
+      if (operand.lifetime() instanceof Constant constant) {
+        add("=");
+        MemorySegment bytes = constant.bytes();
+        for (long at = 0; bytes.byteSize() <= SMALL && at < bytes.byteSize(); at++) {
+          add(Byte.toString(bytes.get(ValueLayout.JAVA_BYTE, at)));
+          add(",");
+        }
+      }
+      return operand.isSizeKnown();
     }
-    return HexFormat.of().toHexDigits(hash);
+
+    @Override
+    public String toString() {
+      return HexFormat.of().toHexDigits(hash);
+    }
   }
 }

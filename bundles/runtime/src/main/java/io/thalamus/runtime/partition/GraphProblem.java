@@ -29,7 +29,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 /**
  * A graph with the answers of the devices, each asked once when it is made, and with the times that
@@ -148,21 +147,25 @@ final class GraphProblem implements PartitionProblem {
     if (given.type() instanceof ExtensionOperationType type) {
       names.add(type.extension());
     }
-    Stream.concat(given.inputs().stream(), given.outputs().stream())
-        .map(index -> graph().operands().get(index).type())
-        .forEach(
-            operandType -> {
-              if (operandType instanceof ExtensionOperandType type) {
-                names.add(type.extension());
-              }
-            });
+    for (List<Integer> operands : List.of(given.inputs(), given.outputs())) {
+      for (int index : operands) {
+        if (graph().operands().get(index).type() instanceof ExtensionOperandType type) {
+          names.add(type.extension());
+        }
+      }
+    }
     return names;
   }
 
   /** The first extension that an operation needs and a candidate does not name. */
   private Optional<String> unknownExtension(int candidate, int operation) {
     Set<String> known = candidates.get(candidate).info().extensions();
-    return extensions(operation).stream().filter(name -> !known.contains(name)).findFirst();
+    for (String name : extensions(operation)) {
+      if (!known.contains(name)) {
+        return Optional.of(name);
+      }
+    }
+    return Optional.empty();
   }
 
   @Override

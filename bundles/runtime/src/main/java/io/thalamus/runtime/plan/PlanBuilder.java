@@ -11,7 +11,6 @@ import io.thalamus.runtime.plan.PlanNode.IfNode;
 import io.thalamus.runtime.plan.PlanNode.WhileNode;
 import io.thalamus.runtime.registry.RegisteredDevice;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -66,14 +65,17 @@ public final class PlanBuilder {
   /** Returns the plan of this main graph. */
   public PlannedModel compound(PlannedGraph main) {
     List<PlannedOperation> sorted =
-        operations.values().stream()
-            .sorted(
-                Comparator.comparingInt(PlannedOperation::subgraph)
-                    .thenComparingInt(PlannedOperation::index))
-            .toList();
+        operations.values().stream().sorted(PlanBuilder::compare).toList();
     List<Plan.Step> described = new ArrayList<>();
     describe(main, described);
     return new PlannedModel(model, main, steps, new Plan(policy, sorted, described));
+  }
+
+  // Written out: comparators of the JDK are made when a new process first asks for them.
+  private static int compare(PlannedOperation a, PlannedOperation b) {
+    return a.subgraph() == b.subgraph()
+        ? Integer.compare(a.index(), b.index())
+        : Integer.compare(a.subgraph(), b.subgraph());
   }
 
   /** Returns a graph of these nodes. */
