@@ -149,8 +149,7 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
    * @throws IOException where another version of the device wrote them, or for another processor,
    *     or where a number leads out of what it is for
    */
-  static CachedProgram read(byte[] file, Constants constants, byte[] settings)
-      throws IOException {
+  static CachedProgram read(byte[] file, Constants constants, byte[] settings) throws IOException {
     ByteBuffer in = ByteBuffer.wrap(file);
     if (in.remaining() < FIXED || in.getInt() != MAGIC || in.getInt() != VERSION) {
       throw new IOException("the cache has the format of another version");

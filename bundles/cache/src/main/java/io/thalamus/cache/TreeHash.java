@@ -120,8 +120,7 @@ final class TreeHash {
   }
 
   /** Writes the hashes of the blocks of a part, which begins at a multiple of TAKEN words. */
-  private static void hash(
-      MemorySegment bytes, long begin, long end, long[] key, long[] hashes) {
+  private static void hash(MemorySegment bytes, long begin, long end, long[] key, long[] hashes) {
     long[] taken = new long[TAKEN];
     MemorySegment target = MemorySegment.ofArray(taken);
     int hash = Math.toIntExact(2 * (begin / (BLOCK * Long.BYTES)));
