@@ -353,4 +353,23 @@ class ControlFlowTest {
     float[] doubled = TestGraph.floats(run(number(2), TestGraph.bytes(1f, 3f)).getFirst());
     assertArrayEquals(new float[] {64, 192}, doubled);
   }
+
+  /** The rows of no rounds are none, but they have the shape of a round's. */
+  @Test
+  void noRoundsGiveNoRows() throws Exception {
+    file.input("x", FLOAT, 2)
+        .integers("never", new long[0], 0)
+        .floats("step", new long[0], 10)
+        .integers("first", new long[] {1}, 0)
+        .node(
+            "Loop",
+            List.of("never", "", "x"),
+            List.of("same", "rows"),
+            subgraph("body", adding().node("Identity", List.of("t"), "r2").output("r2", FLOAT, 2)))
+        .node("Unsqueeze", List.of("same", "first"), "row")
+        .node("Concat", List.of("rows", "row"), "y", integer("axis", 0))
+        .output("y", FLOAT, 1, 2);
+    assertArrayEquals(
+        new float[] {3, 4}, TestGraph.floats(run(TestGraph.bytes(3f, 4f)).getFirst()));
+  }
 }

@@ -4,6 +4,7 @@ package io.thalamus.onnx;
 import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
 import static io.thalamus.onnx.OnnxFileBuilder.INT64;
 import static io.thalamus.onnx.OnnxFileBuilder.integer;
+import static io.thalamus.onnx.OnnxFileBuilder.real;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 
 import io.thalamus.cpu.CpuDevice;
@@ -40,6 +41,31 @@ class RegionsTest {
             integer("sampling_ratio", 2))
         .output("y", FLOAT, 1, 1, 2, 2);
     assertArrayEquals(new float[] {11, 12, 21, 22}, TestFiles.run(file, image), 1e-5f);
+  }
+
+  /**
+   * The same image, of whose region from (0, 0) to (4, 4) each cell has four pixels, the middle of
+   * which is at (1, 1) or (3, 3): as many samples are taken as no setting says.
+   */
+  @Test
+  void samplesAreAsManyAsPixels() throws Exception {
+    float[] image = new float[25];
+    for (int i = 0; i < image.length; i++) {
+      image[i] = i / 5 * 10 + i % 5;
+    }
+    file.opset(11)
+        .input("x", FLOAT, 1, 1, 5, 5)
+        .floats("boxes", new long[] {1, 4}, 0, 0, 8, 8)
+        .integers("batch", new long[] {1}, 0)
+        .node(
+            "RoiAlign",
+            List.of("x", "boxes", "batch"),
+            "y",
+            integer("output_height", 2),
+            integer("output_width", 2),
+            real("spatial_scale", 0.5f))
+        .output("y", FLOAT, 1, 1, 2, 2);
+    assertArrayEquals(new float[] {11, 13, 31, 33}, TestFiles.run(file, image), 1e-5f);
   }
 
   /** The axis of a single place is gone for what comes after, wherever it was. */

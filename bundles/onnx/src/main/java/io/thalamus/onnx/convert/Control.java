@@ -117,13 +117,25 @@ final class Control {
       node.out(i, state.get(i));
     }
     for (int i = states; i < node.outputs(); i++) {
-      node.require(!rows.isEmpty(), "it has no rounds to gather results of");
+      if (rows.isEmpty()) {
+        node.out(i, none(node, body, first, i));
+        continue;
+      }
       List<Value> column = new ArrayList<>();
       for (List<Value> row : rows) {
         column.add(row.get(i - states));
       }
       node.out(i, node.ops().stack(column, 0));
     }
+  }
+
+  /** The results of no rounds: of each round's shape, which a round tells that nobody reads. */
+  private static Value none(Node node, OnnxGraph body, List<Value> first, int output)
+      throws ModelFormatException {
+    Value index = Value.of(Tensor.ofLongs(new int[0], 0));
+    Value one = round(node.graph(), node.scope(), body, index, first).get(output + 1);
+    node.require(!one.isOpen() && !one.isSequence(), "it has no rounds to gather results of");
+    return node.ops().fill(one.type(), Dims.insert(one.shape(), 0, 0), 0);
   }
 
   private static List<Value> round(

@@ -9,7 +9,8 @@ import java.util.List;
 
 /**
  * RoiAlign: means or largest values of samples in the cells of regions whose places are computed.
- * How many samples a cell has must be stated, since it decides on shapes.
+ * How many samples a cell has must be stated, since it decides on shapes, but where NNAPI's own
+ * operation takes as many as a cell has pixels.
  */
 final class RegionAlign {
   /** Floats count so far. */
@@ -31,9 +32,6 @@ final class RegionAlign {
             "coordinate_transformation_mode",
             node.opset() >= 16 ? "half_pixel" : "output_half_pixel");
     this.offset = mode.equals("half_pixel") ? -0.5 : 0;
-    node.require(
-        samples > 0,
-        "its sampling_ratio is " + samples + ", so that the number of samples is computed");
   }
 
   static void addTo(Converters table) {
@@ -85,6 +83,14 @@ final class RegionAlign {
     int height = node.setting("output_height", 1);
     int width = node.setting("output_width", 1);
     node.require(height > 0 && width > 0, "its output has no elements");
+    boolean isLargest = node.text("mode", "avg").equals("max");
+    if (samples == 0) {
+      node.require(
+          offset == 0 && !isLargest,
+          "its sampling_ratio is 0, which NNAPI has for means and output_half_pixel alone");
+      node.out(adaptive(image, height, width));
+      return;
+    }
     Axis down = axis(1, height, image.dim(2));
     Axis across = axis(0, width, image.dim(3));
     int rows = height * samples;
@@ -99,7 +105,6 @@ final class RegionAlign {
         (long) image.dim(0) * plane <= EXACT, "its images have too many places to be counted");
     Value batch = shaped(OpenSizes.cast(ops, node.openIn(2), DataType.FLOAT), regions, 1, 1);
     Value base = mul(batch, real(plane));
-    boolean isLargest = node.text("mode", "avg").equals("max");
     List<Value> parts = new ArrayList<>();
     int all = regions * rows * columns;
     for (int i = 0; i < 4; i++) {
@@ -138,6 +143,27 @@ final class RegionAlign {
             ops, isLargest ? OperationCode.REDUCE_MAX : OperationCode.MEAN, cells, 1, true);
     node.out(
         OpenSizes.transpose(ops, shaped(result, regions, height, width, channels), 0, 3, 1, 2));
+  }
+
+  /** With as many samples as a cell has pixels, by NNAPI's operation. */
+  private Value adaptive(Value image, int height, int width) throws ModelFormatException {
+    double ratio = 1 / node.real("spatial_scale", 1);
+    Value found =
+        ops.emitSized(
+            image.type(),
+            new int[] {regions, height, width, image.dim(1)},
+            OperationCode.ROI_ALIGN,
+            ops.operand(ops.transpose(image, 0, 2, 3, 1)),
+            ops.operand(OpenSizes.cast(ops, node.openIn(1), DataType.FLOAT)),
+            ops.operand(OpenSizes.cast(ops, node.openIn(2), DataType.INT32)),
+            ops.int32(height),
+            ops.int32(width),
+            ops.real(ratio),
+            ops.real(ratio),
+            ops.int32(0),
+            ops.int32(0),
+            ops.bool(false));
+    return OpenSizes.transpose(ops, found, 0, 3, 1, 2);
   }
 
   private Axis axis(int coordinate, int cells, int size) throws ModelFormatException {
