@@ -5,6 +5,7 @@ import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
 import static io.thalamus.onnx.OnnxFileBuilder.integer;
 import static io.thalamus.onnx.OnnxFileBuilder.text;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.thalamus.cpu.CpuDevice;
 import io.thalamus.model.Model;
@@ -171,5 +172,14 @@ class ResizeTest {
         .output("y", FLOAT, 1, 1, 1, 6);
     float[] y = TestFiles.run(file, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9);
     assertArrayEquals(new float[] {0, 2, 3, 5, 6, 8}, y);
+  }
+
+  /** A file of some hundred bytes may make a large image. */
+  @Test
+  void smallFilesMayMakeLargeImages() throws Exception {
+    resize(UINT8, new long[] {1, 1, 2, 3}, 1, 1, 1080, 1921);
+    byte[] y = run((byte) 1, (byte) 2, (byte) 30, (byte) 4, (byte) 5, (byte) 60);
+    assertEquals(1080 * 1921, y.length);
+    assertEquals(60, y[y.length - 1], 1);
   }
 }

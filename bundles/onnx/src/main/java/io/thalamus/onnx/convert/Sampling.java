@@ -19,6 +19,9 @@ final class Sampling {
   /** ONNX Runtime's whole numbers for 1 where it interpolates in integers. */
   private static final int STEP = 1 << 10;
 
+  /** The constants that a last bit is worth. */
+  private static final int MOST_FACTORS = 1 << 20;
+
   /** Factors in such parts make products with 8-bit integers, along two axes, that floats hold. */
   private static final int EXACT_PARTS = 1 << 7;
 
@@ -234,7 +237,7 @@ final class Sampling {
 
   /**
    * Integers interpolated with ONNX Runtime's own sums, of which fractions are cut off: a last bit
-   * would be a whole step. Null where another way gives the same.
+   * would be a whole step. Null where another way gives the same, or would take much less memory.
    */
   private static Value between(
       Node node, Value value, int[] sizes, double[] scales, String transformation)
@@ -258,7 +261,11 @@ final class Sampling {
       isExact &= pairs.getLast().isMultiple(EXACT_PARTS);
     }
     boolean isFixed = isChannelsLast && value.type().is8Bit();
-    if (isExact && !isFixed) {
+    long cells = 1L << count;
+    for (Neighbours pair : pairs) {
+      cells *= pair.low().length;
+    }
+    if (isExact && !isFixed || cells > MOST_FACTORS) {
       return null;
     }
     Ops ops = node.ops();
