@@ -85,16 +85,18 @@ final class TreeHash {
   private static long[] hashes(MemorySegment bytes, long[] key) {
     long size = bytes.byteSize();
     long[] hashes = new long[Math.toIntExact(2 * Math.ceilDiv(size, BLOCK * Long.BYTES))];
-    long half = size / 2 / (TAKEN * Long.BYTES) * (TAKEN * Long.BYTES);
-    FutureTask<Void> second = new FutureTask<>(() -> hash(bytes, half, size, key, hashes), null);
-    Thread thread = Thread.ofPlatform().name("thalamus-cache-hash").daemon().unstarted(second);
-    if (size < LONG || !bytes.isAccessibleBy(thread)) {
-      hash(bytes, 0, size, key, hashes);
-      return hashes;
+    long half = size < LONG ? 0 : size / 2 / (TAKEN * Long.BYTES) * (TAKEN * Long.BYTES);
+    if (half > 0) {
+      FutureTask<Void> first = new FutureTask<>(() -> hash(bytes, 0, half, key, hashes), null);
+      Thread thread = Thread.ofPlatform().name("thalamus-cache-hash").daemon().unstarted(first);
+      if (bytes.isAccessibleBy(thread)) {
+        thread.start();
+        hash(bytes, half, size, key, hashes);
+        await(first);
+        return hashes;
+      }
     }
-    thread.start();
-    hash(bytes, 0, half, key, hashes);
-    await(second);
+    hash(bytes, 0, size, key, hashes);
     return hashes;
   }
 

@@ -19,16 +19,21 @@ import org.junit.jupiter.api.Test;
 class RegionsTest {
   private final OnnxFileBuilder file = new OnnxFileBuilder();
 
-  /**
-   * An image that grows by 1 from left to right and by 10 downwards: a cell's mean is the value at
-   * its middle, which for the region from (1, 1) to (3, 3) less half a pixel are (1, 1) and (2, 2).
-   */
-  @Test
-  void aRegionsCellsAreTheMeansOfTheirSamples() throws Exception {
+  /** An image of 5 by 5 that grows by 1 from left to right and by 10 downwards. */
+  private static float[] image() {
     float[] image = new float[25];
     for (int i = 0; i < image.length; i++) {
       image[i] = i / 5 * 10 + i % 5;
     }
+    return image;
+  }
+
+  /**
+   * A cell's mean is the value at its middle, which for the region from (1, 1) to (3, 3) less half
+   * a pixel are (1, 1) and (2, 2).
+   */
+  @Test
+  void aRegionsCellsAreTheMeansOfTheirSamples() throws Exception {
     file.input("x", FLOAT, 1, 1, 5, 5)
         .floats("boxes", new long[] {1, 4}, 1, 1, 3, 3)
         .integers("batch", new long[] {1}, 0)
@@ -40,19 +45,15 @@ class RegionsTest {
             integer("output_width", 2),
             integer("sampling_ratio", 2))
         .output("y", FLOAT, 1, 1, 2, 2);
-    assertArrayEquals(new float[] {11, 12, 21, 22}, TestFiles.run(file, image), 1e-5f);
+    assertArrayEquals(new float[] {11, 12, 21, 22}, TestFiles.run(file, image()), 1e-5f);
   }
 
   /**
-   * The same image, of whose region from (0, 0) to (4, 4) each cell has four pixels, the middle of
-   * which is at (1, 1) or (3, 3): as many samples are taken as no setting says.
+   * Of the region from (0, 0) to (4, 4) each cell has four pixels, the middle of which is at (1, 1)
+   * or (3, 3): as many samples are taken as no setting says.
    */
   @Test
   void samplesAreAsManyAsPixels() throws Exception {
-    float[] image = new float[25];
-    for (int i = 0; i < image.length; i++) {
-      image[i] = i / 5 * 10 + i % 5;
-    }
     file.opset(11)
         .input("x", FLOAT, 1, 1, 5, 5)
         .floats("boxes", new long[] {1, 4}, 0, 0, 8, 8)
@@ -65,7 +66,7 @@ class RegionsTest {
             integer("output_width", 2),
             real("spatial_scale", 0.5f))
         .output("y", FLOAT, 1, 1, 2, 2);
-    assertArrayEquals(new float[] {11, 13, 31, 33}, TestFiles.run(file, image), 1e-5f);
+    assertArrayEquals(new float[] {11, 13, 31, 33}, TestFiles.run(file, image()), 1e-5f);
   }
 
   /** The axis of a single place is gone for what comes after, wherever it was. */
