@@ -4,6 +4,7 @@ package io.thalamus.onnx;
 import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
 import static io.thalamus.onnx.OnnxFileBuilder.INT64;
 import static io.thalamus.onnx.OnnxFileBuilder.integer;
+import static io.thalamus.onnx.OnnxFileBuilder.ints;
 import static io.thalamus.onnx.OnnxFileBuilder.real;
 import static io.thalamus.onnx.OnnxFileBuilder.text;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
@@ -19,6 +20,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Operators that ONNX's own tests do not reach, against numbers from their definitions. */
 class OperatorsTest {
   private static final int UINT8 = 2;
+  private static final int INT32 = 6;
   private static final int FLOAT16 = 10;
 
   private final OnnxFileBuilder file = new OnnxFileBuilder();
@@ -339,5 +341,46 @@ class OperatorsTest {
         .node("Add", List.of("least", "none"), "y")
         .output("y", FLOAT, 2);
     assertArrayEquals(new float[] {1, 0.5f}, TestFiles.run(file, Float.POSITIVE_INFINITY, 0.5f));
+  }
+
+  /** The largest of nothing is the least number that its type has. */
+  @ParameterizedTest
+  @CsvSource({"ReduceMax, -2147483648", "ReduceMin, 2147483647"})
+  void extremesOfNothing(String operator, float expected) throws Exception {
+    file.input("x", FLOAT, 2)
+        .bytes("none", INT32, new long[] {2, 0})
+        .node(operator, List.of("none"), "n", ints("axes", 1), integer("keepdims", 0))
+        .node("Cast", List.of("n"), "f", integer("to", FLOAT))
+        .node("Add", List.of("x", "f"), "y")
+        .output("y", FLOAT, 2);
+    assertArrayEquals(new float[] {expected, expected}, TestFiles.run(file, 0, 0));
+  }
+
+  /** Steps of 3 by windows of 1: two positions of six, and one element is left over at each end. */
+  @ParameterizedTest
+  @CsvSource({"SAME_UPPER, 2, 5", "SAME_LOWER, 1, 4"})
+  void windowsThatStepsPassOver(String padding, float first, float second) throws Exception {
+    file.input("x", FLOAT, 1, 1, 6)
+        .node(
+            "MaxPool",
+            List.of("x"),
+            "y",
+            ints("kernel_shape", 1),
+            ints("strides", 3),
+            text("auto_pad", padding))
+        .output("y", FLOAT, 1, 1, 2);
+    assertArrayEquals(new float[] {first, second}, TestFiles.run(file, 1, 2, 3, 4, 5, 6));
+  }
+
+  /** Functions of no elements, and results without any along two axes. */
+  @Test
+  void functionsOfNothing() throws Exception {
+    file.input("x", FLOAT, 1)
+        .floats("none", new long[] {2, 0, 3, 0})
+        .floats("row", new long[] {1, 1, 1, 1}, 2)
+        .node("Elu", List.of("none"), "e")
+        .node("Add", List.of("e", "row"), "y")
+        .output("y", FLOAT, 2, 0, 3, 0);
+    assertArrayEquals(new float[0], TestFiles.run(file, 1));
   }
 }

@@ -104,6 +104,15 @@ class RuntimeOperatorsTest {
     assertGives(new double[] {8, -2.5}, 1e-6, 1, 2);
   }
 
+  /** {@code log(1 + e^3) = 3.048587}. */
+  @Test
+  void productsThatAreSoftlyCutOff() throws Exception {
+    file.input("x", FLOAT, 1, 1).floats("b", new long[] {1, 1}, 3);
+    node("FusedGemm", List.of("x", "b"), text("activation", "Softplus"));
+    file.output("y", FLOAT, 1, 1);
+    assertGives(new double[] {3.048587}, 1e-6, 1);
+  }
+
   /** A window of two cells; then what is added, and what is below 0 is cut off. */
   @Test
   void convolutionsWithASumAndAnActivation() throws Exception {

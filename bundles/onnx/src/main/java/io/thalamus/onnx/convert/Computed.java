@@ -33,7 +33,7 @@ final class Computed {
       Value isStated =
           ops.binary(
               Binary.EQUAL,
-              length(ops, counted, end(node, axis), step, size),
+              length(ops, counted, end(node, axis, step), step, size),
               ops.number(DataType.INT32, shape[axis]));
       result = ops.gather(result, axis, ops.min(ops.max(places, 0), size - 1));
       isMeant = ops.binary(Binary.AND, isMeant, isStated);
@@ -42,9 +42,11 @@ final class Computed {
   }
 
   /** The end along an axis, counted from 0. */
-  private static Value end(Node node, int axis) throws ModelFormatException {
+  private static Value end(Node node, int axis, Value step) throws ModelFormatException {
     Ops ops = node.ops();
-    Value end = chosen(node, 2, axis, Integer.MAX_VALUE);
+    Value given = chosen(node, 2, axis, Integer.MAX_VALUE);
+    Value isBackwards = ops.binary(Binary.LESS, step, ops.number(DataType.INT32, 0));
+    Value end = ops.select(isBackwards, SliceBounds.backwards(ops, given), given);
     Value isBehind = ops.binary(Binary.LESS, end, ops.number(DataType.INT32, 0));
     return ops.select(isBehind, ops.add(end, node.in(0).dim(axis)), end);
   }

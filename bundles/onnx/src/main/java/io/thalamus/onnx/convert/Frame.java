@@ -42,8 +42,11 @@ record Frame(
         case "VALID" -> {}
         case "SAME_UPPER", "SAME_LOWER" -> {
           int positions = (size + strides[i] - 1) / strides[i];
-          int all = Math.max(0, (positions - 1) * strides[i] + extent - size);
-          before[i] = auto.equals("SAME_UPPER") ? all / 2 : all - all / 2;
+          int all = (positions - 1) * strides[i] + extent - size;
+          // Below 0 where steps pass over more than the window takes in. ONNX Runtime's pooling
+          // cuts that off at both ends then, as ONNX has it; its convolution does not.
+          all = node.onnx().type().endsWith("Pool") ? all : Math.max(0, all);
+          before[i] = (auto.equals("SAME_UPPER") ? all : all + 1) / 2;
           after[i] = all - before[i];
         }
         default -> throw node.refuse("its auto_pad is " + auto);

@@ -268,7 +268,8 @@ final class Fused {
     node.require(isAlone, "its activation " + activation + " lacks numbers");
     return switch (activation) {
       case "" -> value;
-      case "Relu", "Sigmoid", "Tanh", "HardSwish" -> node.compute(activation, Map.of(), value);
+      case "Relu", "Sigmoid", "Tanh", "HardSwish", "Softplus", "Softsign" ->
+          node.compute(activation, Map.of(), value);
       case "LeakyRelu" -> {
         double slope = numbers.length > 0 ? numbers[0] : node.real("activation_alpha", 0.01f);
         Value small = ops.mul(value, slope);

@@ -203,7 +203,11 @@ public final class GraphConverter {
                       input.name()));
       inputs.add(operand);
       if (!given.argument().equals(given.operand())) {
-        operand = ops.convert(operand, Emitter.code(given));
+        boolean isBound = given == DataType.INT64 && scope.isSliceBound(input.name());
+        operand =
+            isBound
+                ? SliceBounds.within(ops, operand, shape)
+                : ops.convert(operand, Emitter.code(given));
       }
       Value value = Value.of(given, shape, operand);
       scope.put(input.name(), isHalf ? UpperHalves.reals(ops, value) : value);
@@ -301,7 +305,7 @@ public final class GraphConverter {
       OperatorConverter converter =
           converters.find(onnx).orElseThrow(() -> new ModelFormatException(unknown(onnx)));
       Node node = new Node(this, scope, onnx);
-      if (!OpenOperators.convert(node)) {
+      if (!OpenOperators.convert(node) && !NoElements.convert(node)) {
         converter.convert(node);
       }
     }

@@ -67,7 +67,7 @@ final class NodeOrder {
   }
 
   /** What a node reads, also by the graphs within it. */
-  private static Set<String> reads(OnnxNode node) {
+  static Set<String> reads(OnnxNode node) {
     Set<String> names = new LinkedHashSet<>(node.inputs());
     for (OnnxAttribute attribute : node.attributes().values()) {
       if (attribute.graph() != null) {

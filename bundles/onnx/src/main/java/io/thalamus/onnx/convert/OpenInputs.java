@@ -30,10 +30,11 @@ import java.util.stream.Stream;
 
 /**
  * The inputs of a file that have open dimensions. Until an execution says which ones it has, they
- * are 1, or where the operators allow no such small ones, the first that they allow of some usual
- * sizes and of those that the file's shapes have, since exporters write down sizes that they should
- * have left open. Some stay 1 all the same, unless the operators do not allow that either: a
- * leading one, which is mostly the batch, and those that the file names as it. Immutable.
+ * are 1, or where the operators allow no such small ones, those that constants beside them demand
+ * and else the first that they allow of some usual sizes and of those that the file's shapes have,
+ * since exporters write down sizes that they should have left open. Some stay 1 all the same,
+ * unless the operators do not allow that either: a leading one, which is mostly the batch, and
+ * those that the file names as it. Immutable.
  */
 public final class OpenInputs {
   private static final int[] SIZES = {1, 64, 224, 512};
@@ -50,7 +51,9 @@ public final class OpenInputs {
   private static final int MOST_NAMES = 6;
 
   /** The name of a dimension that has none. */
-  private static final long UNNAMED = -1;
+  static final long UNNAMED = -1;
+
+  private static final NeededSizes.Choice SAME = (input, axis, otherwise) -> otherwise;
 
   private final Map<String, long[]> open;
 
@@ -98,10 +101,14 @@ public final class OpenInputs {
     Iterator<Map<String, Shape>> choices =
         isGiven
             ? Set.of(given).iterator()
-            : Stream.concat(
-                    choices(given, SIZES).stream(),
+            : Stream.of(
+                    Stream.of(with(given, Batches.LEADING, SAME, name -> 1)),
                     Stream.of(file.graph())
-                        .flatMap(graph -> choices(given, written(graph)).stream()))
+                        .flatMap(graph -> choices(given, NeededSizes.of(graph), SIZES).stream()),
+                    choices(given, SAME, SIZES).stream(),
+                    Stream.of(file.graph())
+                        .flatMap(graph -> choices(given, SAME, written(graph)).stream()))
+                .flatMap(each -> each)
                 .distinct()
                 .iterator();
     while (choices.hasNext()) {
@@ -141,9 +148,10 @@ public final class OpenInputs {
     NONE
   }
 
-  private Set<Map<String, Shape>> choices(Map<String, Shape> given, int... sizes) {
+  private Set<Map<String, Shape>> choices(
+      Map<String, Shape> given, NeededSizes.Choice needed, int... sizes) {
     Set<Map<String, Shape>> choices = new LinkedHashSet<>();
-    choices.add(with(given, Batches.LEADING, name -> 1));
+    choices.add(with(given, Batches.LEADING, needed, name -> 1));
     // One may be the sum of two others, as the keys that a mask is of are those stored and the new.
     List<Long> others =
         open.values().stream().flatMap(dims -> Arrays.stream(dims).boxed().skip(1)).toList();
@@ -151,11 +159,11 @@ public final class OpenInputs {
     names.removeIf(name -> name >= UNNAMED);
     names.removeAll(leading());
     for (long sum : names.size() > 2 && names.size() <= MOST_NAMES ? names : Set.<Long>of()) {
-      choices.add(with(given, Batches.LEADING, name -> name == sum ? 2 : 1));
+      choices.add(with(given, Batches.LEADING, needed, name -> name == sum ? 2 : 1));
     }
     for (Batches batches : Batches.values()) {
       for (int size : sizes) {
-        choices.add(with(given, batches, name -> size));
+        choices.add(with(given, batches, needed, name -> size));
       }
     }
     return choices;
@@ -204,7 +212,10 @@ public final class OpenInputs {
   }
 
   private Map<String, Shape> with(
-      Map<String, Shape> given, Batches batches, LongToIntFunction sizeOf) {
+      Map<String, Shape> given,
+      Batches batches,
+      NeededSizes.Choice needed,
+      LongToIntFunction sizeOf) {
     Set<Long> names = leading();
     Map<String, Shape> shapes = new HashMap<>(given);
     open.forEach(
@@ -215,7 +226,8 @@ public final class OpenInputs {
             boolean isBatch =
                 batches != Batches.NONE
                     && (i == 0 || names.contains(dims[i]) || batches == Batches.LONELY && isLonely);
-            sizes[i] = dims[i] >= 0 ? (int) dims[i] : isBatch ? 1 : sizeOf.applyAsInt(dims[i]);
+            int size = isBatch ? 1 : sizeOf.applyAsInt(dims[i]);
+            sizes[i] = dims[i] >= 0 ? (int) dims[i] : needed.of(name, i, size);
           }
           shapes.putIfAbsent(name, Shape.of(sizes));
         });

@@ -193,7 +193,9 @@ final class OpenMoves {
     for (int i = 0; i < count; i++) {
       int step = i < steps.length ? steps[i] : 1;
       node.require(step != 0, "a step of it is 0");
-      value = slice(ops, value, axes[i], ops.at(starts, 0, i), ops.at(ends, 0, i), step);
+      Value end = ops.at(ends, 0, i);
+      end = step < 0 ? SliceBounds.backwards(ops, end) : end;
+      value = slice(ops, value, axes[i], ops.at(starts, 0, i), end, step);
     }
     node.out(value);
   }
@@ -212,7 +214,7 @@ final class OpenMoves {
   }
 
   private static int within(int limit) {
-    return Math.clamp(limit, -(1 << 30), 1 << 30);
+    return Math.clamp(limit, -SliceBounds.MOST, SliceBounds.MOST);
   }
 
   /** A part along one axis. Backwards it is one of what is turned round. */
@@ -235,7 +237,7 @@ final class OpenMoves {
         isKnown
             && step == 1
             && start.constant().integer(0) == 0
-            && end.constant().integer(0) == 1 << 30;
+            && end.constant().integer(0) == SliceBounds.MOST;
     if (isAll) {
       return value;
     }

@@ -474,16 +474,19 @@ final class OpenSizes {
         ops.int32(0));
   }
 
-  /** A tensor without elements, which an operation writes: its only size of 0 is left open. */
+  /** A tensor without elements, which operations write: its sizes of 0 are left open. */
   static Value empty(Ops ops, DataType type, int... shape) throws ModelFormatException {
-    int axis = 0;
-    while (axis < shape.length - 1 && shape[axis] > 0) {
-      axis++;
-    }
-    long none = Arrays.stream(shape).filter(size -> size == 0).count();
-    Emitter.require(none == 1, "a value has no elements along " + none + " axes");
+    boolean isBool = type == DataType.BOOL;
+    Emitter.require(
+        !isBool || shape.length <= MAX_RANK,
+        "a result of BOOL without elements has " + shape.length + " dimensions");
     Value nothing = ops.constant(DataType.BOOL, new int[] {1}, 0);
     Value places = flat(ops, found(ops, nothing, new int[] {0, 1}, false));
-    return gather(ops, ops.fill(type, Dims.with(shape, axis, 1), 0), axis, places);
+    int[] one = Arrays.stream(shape).map(size -> Math.max(size, 1)).toArray();
+    Value value = ops.fill(isBool ? DataType.INT32 : type, one, 0);
+    for (int axis = 0; axis < shape.length; axis++) {
+      value = shape[axis] == 0 ? gather(ops, value, axis, places) : value;
+    }
+    return cast(ops, value, type);
   }
 }

@@ -50,7 +50,10 @@ final class Ops extends MathOps {
       kept[axis] = 1;
     }
     if (value.count() == 0) {
-      return fill(value.type(), kept, kind.ofNone);
+      DataType type = value.type();
+      boolean isExtreme = Double.isInfinite(kind.ofNone) && !type.isFloat();
+      double most = kind == Reduction.MAX ? type.least() : type.most();
+      return fill(type, kept, isExtreme ? most : kind.ofNone);
     }
     boolean isOne = Dims.count(kept) == value.count();
     if (isOne) {

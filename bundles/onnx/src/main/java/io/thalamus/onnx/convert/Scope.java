@@ -49,6 +49,7 @@ final class Scope {
   private final Map<String, Value> values = new HashMap<>();
   private final Set<String> failed = new HashSet<>();
   private Map<String, OnnxNode> readers;
+  private Set<String> sliceBounds;
 
   Scope(OnnxGraph graph, Scope outer, Budget budget, long opset) {
     this.graph = graph;
@@ -83,9 +84,24 @@ final class Scope {
   }
 
   void put(String name, Value value) throws ModelFormatException {
-    if (values.putIfAbsent(name, value) != null) {
+    if (values.putIfAbsent(name, read(name, value)) != null) {
       throw new ModelFormatException("the file is damaged: '" + name + "' is computed twice");
     }
+  }
+
+  /** A value as those that read it take it. */
+  private Value read(String name, Value value) throws ModelFormatException {
+    return SliceBounds.isBeyond(value) && isSliceBound(name)
+        ? SliceBounds.within(value, budget)
+        : value;
+  }
+
+  /** Returns whether a value is starts or ends of slices, and nothing else. */
+  boolean isSliceBound(String name) {
+    if (sliceBounds == null) {
+      sliceBounds = SliceBounds.of(graph);
+    }
+    return sliceBounds.contains(name);
   }
 
   /** Notes that a value could not be computed. */
@@ -108,7 +124,7 @@ final class Scope {
     }
     OnnxTensor constant = graph.constants().get(name);
     if (constant != null) {
-      Value value = Value.of(Tensors.of(constant, budget));
+      Value value = read(name, Value.of(Tensors.of(constant, budget)));
       values.put(name, value);
       return value;
     }
