@@ -121,7 +121,9 @@ public record ExecutionReport(
    *
    * @param device id of the device, or {@code interpreter} for control flow
    * @param operations how many operations it executed
-   * @param duration how long it took
+   * @param duration how long it took; of a step that takes a few microseconds, which is less than
+   *     looks at the clock are worth, how long it took when it was timed last, unless {@link
+   *     Execution#setMeasureSteps} was called
    * @param code NO_ERROR, or why it was given up
    * @param byBurst whether the device was sent it by a burst
    * @param fenced whether the device was given it before what it waits for was done, with a fence

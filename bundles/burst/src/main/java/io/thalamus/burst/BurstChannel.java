@@ -63,7 +63,7 @@ final class BurstChannel implements BurstClient, BurstCallback {
   private final MessageQueue results;
   private final SharedMemory pageMemory;
   private final ControlPage page;
-  private final MemorySlots slots = new MemorySlots();
+  private final MemorySlots slots = new MemorySlots(this::releaseLeaving);
   private final long pollNanos;
   private final int version;
   private final Consumer<BurstChannel> onClose;
@@ -116,6 +116,9 @@ final class BurstChannel implements BurstClient, BurstCallback {
 
     private MemorySlots.Slot[] slots = new MemorySlots.Slot[0];
 
+    /** True while it uses the memories in its slots. */
+    private boolean usesSlots;
+
     /** The numbers in the packet. */
     private int[] numbers = new int[0];
 
@@ -128,6 +131,19 @@ final class BurstChannel implements BurstClient, BurstCallback {
         slots = new MemorySlots.Slot[pools];
         numbers = new int[pools];
       }
+    }
+
+    /** Returns whether the memories of a request are those that it uses. */
+    boolean hasSlots(Request wanted) {
+      if (!usesSlots || request != wanted) {
+        return false;
+      }
+      for (MemorySlots.Slot slot : slots) {
+        if (slot != null && slot.isLeaving()) {
+          return false;
+        }
+      }
+      return true;
     }
 
     /** Returns whether the packet says this request. */
@@ -235,9 +251,13 @@ final class BurstChannel implements BurstClient, BurstCallback {
   private boolean sendNow(Request request, ExecutionConfig config) {
     long number = sent.getPlain() + 1;
     Sent record = record(number);
-    record.resize(request.pools().size());
-    if (!slots.use(request, record.slots)) {
-      return false;
+    if (!record.hasSlots(request)) {
+      release(record);
+      record.resize(request.pools().size());
+      if (!slots.use(request, record.slots)) {
+        return false;
+      }
+      record.usesSlots = true;
     }
     record.control = config.control();
     record.signal = Signal.CONTINUE;
@@ -247,10 +267,41 @@ final class BurstChannel implements BurstClient, BurstCallback {
     if (record.request == null
         || !record.encoder.encode(config, isClockShared)
         || !write(record.encoder.packet(), number)) {
-      slots.release(record.slots);
+      release(record);
       return false;
     }
     return true;
+  }
+
+  /** Ends the use of the memories of a request. */
+  private void release(Sent record) {
+    if (record.usesSlots) {
+      record.usesSlots = false;
+      slots.release(record.slots);
+    }
+  }
+
+  /**
+   * Releases what only the last request uses, if something of it is to be freed and nothing is
+   * executed. The executing thread looks again after it has released the lock, so that one of the
+   * two threads does it.
+   */
+  private void releaseLeaving() {
+    if (adopted != null && sending.tryLock()) {
+      try {
+        if (underWay() == 0) {
+          release(records[0]);
+        }
+      } finally {
+        sending.unlock();
+      }
+    }
+  }
+
+  private void lookForLeaving() {
+    if (slots.areLeaving()) {
+      releaseLeaving();
+    }
   }
 
   private Sent record(long number) {
@@ -288,6 +339,7 @@ final class BurstChannel implements BurstClient, BurstCallback {
       return finish(GONE);
     } finally {
       receiving.unlock();
+      lookForLeaving();
     }
   }
 
@@ -301,6 +353,7 @@ final class BurstChannel implements BurstClient, BurstCallback {
       return !isBroken() && underWay() == 0 && sendNow(request, config) ? serve() : null;
     } finally {
       sending.unlock();
+      lookForLeaving();
     }
   }
 
@@ -399,7 +452,10 @@ final class BurstChannel implements BurstClient, BurstCallback {
     // The device was told to stop, which ends with GENERAL_FAILURE, and not why.
     boolean isMissed =
         record.signal == Signal.DEADLINE && result.status() == ErrorStatus.GENERAL_FAILURE;
-    slots.release(record.slots);
+    if (adopted == null) {
+      // Where the caller serves, the next request is likely to use them too.
+      release(record);
+    }
     // Release: the thread that sends next sees that the record is free.
     received.setRelease(number);
     return isMissed ? MISSED : result;

@@ -33,8 +33,8 @@ final class MemorySlots implements SharedMemory.CloseListener {
     /** Requests under way that use it. */
     private int uses;
 
-    /** True if it is to be freed when nothing uses it. */
-    private boolean isLeaving;
+    /** True if it is to be freed when nothing uses it. May be read by all. */
+    private volatile boolean isLeaving;
 
     private Slot(int number) {
       this.number = number;
@@ -43,7 +43,13 @@ final class MemorySlots implements SharedMemory.CloseListener {
     int number() {
       return number;
     }
+
+    boolean isLeaving() {
+      return isLeaving;
+    }
   }
+
+  private final Runnable onLeaving;
 
   private final Map<SharedMemory, Slot> slots = new IdentityHashMap<>();
   private final List<Slot> byNumber = new ArrayList<>();
@@ -53,6 +59,24 @@ final class MemorySlots implements SharedMemory.CloseListener {
   private volatile BurstContext context;
 
   private boolean isClosed;
+
+  /** The number of slots that are to be freed and in use. Written by holders of the monitor. */
+  private volatile int leaving;
+
+  /**
+   * Slots that are all free.
+   *
+   * @param onLeaving called when a memory is to be freed that is in use, in the thread that frees
+   *     it; must not block
+   */
+  MemorySlots(Runnable onLeaving) {
+    this.onLeaving = onLeaving;
+  }
+
+  /** Returns whether a memory in use is to be freed when its use ends. */
+  boolean areLeaving() {
+    return leaving > 0;
+  }
 
   void open(BurstContext server) {
     context = server;
@@ -123,6 +147,7 @@ final class MemorySlots implements SharedMemory.CloseListener {
     } else {
       // Closed already, and mapped only as long as others use it.
       slot.isLeaving = true;
+      leaving++;
     }
     return slot;
   }
@@ -144,6 +169,7 @@ final class MemorySlots implements SharedMemory.CloseListener {
     for (int i = 0; i < count; i++) {
       Slot slot = used[i];
       if (slot != null && --slot.uses == 0 && slot.isLeaving) {
+        leaving--;
         unused = unused.isEmpty() ? new ArrayList<>() : unused;
         unused.add(slot);
       }
@@ -178,17 +204,23 @@ final class MemorySlots implements SharedMemory.CloseListener {
   /** Lets go of a memory, as soon as no request uses it; an unknown one is ignored. */
   void free(SharedMemory memory) {
     Slot slot;
+    boolean isUsed;
     synchronized (this) {
       slot = slots.remove(memory);
       if (slot == null) {
         return;
       }
       slot.isLeaving = true;
-      if (slot.uses > 0) {
-        return;
+      isUsed = slot.uses > 0;
+      if (isUsed) {
+        leaving++;
       }
     }
-    vacate(slot);
+    if (isUsed) {
+      onLeaving.run();
+    } else {
+      vacate(slot);
+    }
   }
 
   /** Has the server let go of a memory that nothing uses, and gives the number to the next one. */

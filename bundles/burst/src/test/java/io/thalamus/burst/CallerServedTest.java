@@ -23,7 +23,10 @@ import io.thalamus.model.Deadline;
 import io.thalamus.model.ErrorStatus;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -195,6 +198,73 @@ class CallerServedTest extends BurstFixture {
     assertEquals(0, client[0].underWay());
     own.close();
     assertThrows(IllegalStateException.class, own::lend, "it is unmapped");
+  }
+
+  @Test
+  void aMemoryOfTheLastRequestIsUnmappedWhenItIsClosed() throws Exception {
+    try (BurstClient client = open(new Doubler())) {
+      for (int i = 0; i < 3; i++) {
+        SharedMemory own = SharedMemory.allocate(MemoryKind.ASHMEM, 64);
+        Request repeated = Doubler.request(own, 0, out, 0);
+        assertEquals(Doubler.DONE, client.execute(repeated, ExecutionConfig.DEFAULT));
+        assertEquals(Doubler.DONE, client.execute(repeated, ExecutionConfig.DEFAULT));
+        assertEquals(ErrorStatus.NONE, execute(client, repeated));
+        own.close();
+        assertThrows(IllegalStateException.class, own::lend, "it is unmapped");
+        assertNull(client.execute(repeated, ExecutionConfig.DEFAULT), "its memory is closed");
+      }
+    }
+  }
+
+  @Test
+  void aMemoryThatIsClosedDuringAnExecutionIsUnmappedAtItsEnd() throws Exception {
+    Endless model = new Endless();
+    SharedMemory own = SharedMemory.allocate(MemoryKind.ASHMEM, 64);
+    try (BurstClient client = open(model)) {
+      FutureTask<ExecutionResult> executing =
+          new FutureTask<>(
+              () -> client.execute(Doubler.request(own, 0, out, 0), ExecutionConfig.DEFAULT));
+      Thread.ofPlatform().start(executing);
+      model.begun.await();
+      own.close();
+      own.lend().close();
+      client.cancel();
+      assertEquals("CANCELLED", message(executing.get(20, TimeUnit.SECONDS)));
+      assertThrows(IllegalStateException.class, own::lend, "it is unmapped");
+    }
+  }
+
+  @Test
+  void noMemoryStaysMappedThatAnotherThreadCloses() throws Exception {
+    SynchronousQueue<SharedMemory> toClose = new SynchronousQueue<>();
+    int count = 2000;
+    FutureTask<Void> closing =
+        new FutureTask<>(
+            () -> {
+              for (int i = 0; i < count; i++) {
+                toClose.take().close();
+              }
+              return null;
+            });
+    Thread.ofPlatform().start(closing);
+    List<SharedMemory> all = new ArrayList<>();
+    try (BurstClient client = open(new Doubler())) {
+      for (int i = 0; i < count; i++) {
+        SharedMemory own = SharedMemory.allocate(MemoryKind.ASHMEM, 64);
+        all.add(own);
+        Request repeated = Doubler.request(own, 0, out, 0);
+        assertEquals(Doubler.DONE, client.execute(repeated, ExecutionConfig.DEFAULT));
+        assertTrue(toClose.offer(own, 20, TimeUnit.SECONDS));
+        // Until it is closed, which may be in the middle of an execution, or between two.
+        while (client.execute(repeated, ExecutionConfig.DEFAULT) != null) {
+          Thread.onSpinWait();
+        }
+      }
+      closing.get(20, TimeUnit.SECONDS);
+      for (SharedMemory own : all) {
+        assertThrows(IllegalStateException.class, own::lend, "it is unmapped");
+      }
+    }
   }
 
   @Test

@@ -170,6 +170,11 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   }
 
   @Override
+  public boolean isCurrent(PreparedPlan plan) {
+    return current == plan;
+  }
+
+  @Override
   public CompilationLabel label() {
     return label;
   }
@@ -311,6 +316,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
       better.get().release();
       return false;
     }
+    bursts.forEach(BurstImpl::letGo);
     old.release();
     return true;
   }

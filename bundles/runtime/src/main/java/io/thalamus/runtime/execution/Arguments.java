@@ -4,6 +4,7 @@ package io.thalamus.runtime.execution;
 import io.thalamus.api.MemoryDesc.Direction;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.memory.Leases;
+import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OutputShape;
 import io.thalamus.model.Subgraph;
@@ -243,6 +244,17 @@ final class Arguments {
         }
       }
     }
+  }
+
+  /** Returns the caller's shared memories. */
+  List<SharedMemory> memories() {
+    List<SharedMemory> memories = new ArrayList<>();
+    for (Slot slot : all) {
+      if (slot.argument instanceof Argument.Shared shared && shared.length() > 0) {
+        memories.add(shared.memory());
+      }
+    }
+    return memories;
   }
 
   /** Copies complete outputs to the caller's memory, unless they were written in place. */

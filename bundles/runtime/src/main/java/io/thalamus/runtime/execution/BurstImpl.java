@@ -63,6 +63,9 @@ public final class BurstImpl implements Burst {
     this.onEnd = onEnd;
     this.places = new BurstPlace[options.depth()];
     Arrays.setAll(places, i -> new BurstPlace(this));
+    for (BurstPlace _ : places) {
+      uses.retain();
+    }
   }
 
   private DeviceBurst open(DevicePreparedModel model) {
@@ -80,22 +83,27 @@ public final class BurstImpl implements Burst {
       throw NeuralNetworksException.badData(
           "the burst is of another compilation: create one of this one");
     }
-    if (!uses.retain()) {
-      throw new NeuralNetworksException(ResultCode.BAD_STATE, "the burst is closed");
-    }
     for (BurstPlace place : places) {
       if (place.take()) {
         return place;
       }
     }
-    uses.release();
     throw new NeuralNetworksException(
         ResultCode.BAD_STATE,
-        "the burst is busy: its depth allows " + options.depth() + " execution(s) at once");
+        uses.isClosed()
+            ? "the burst is closed"
+            : "the burst is busy: its depth allows " + options.depth() + " execution(s) at once");
   }
 
-  /** An execution has left its place. */
-  void exit() {
+  /** Lets go of what is held of a plan that was exchanged. */
+  public void letGo() {
+    for (BurstPlace place : places) {
+      place.letGo();
+    }
+  }
+
+  /** A place is closed, and nothing is executed in it any more. */
+  void ended() {
     uses.release();
   }
 
@@ -131,15 +139,16 @@ public final class BurstImpl implements Burst {
 
   @Override
   public void close() {
-    uses.close();
+    if (uses.close()) {
+      for (BurstPlace place : places) {
+        place.close();
+      }
+    }
   }
 
   private void end() {
     latest = null;
     plans.forEach(plan -> plan.closeBursts(this));
-    for (BurstPlace place : places) {
-      place.close();
-    }
     onEnd.accept(this);
   }
 }

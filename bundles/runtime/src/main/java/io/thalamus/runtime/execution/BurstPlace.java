@@ -4,22 +4,42 @@ package io.thalamus.runtime.execution;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.hal.MemoryPool;
 import io.thalamus.hal.Request;
+import io.thalamus.memory.Leases;
+import io.thalamus.memory.SharedMemory;
 import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.plan.PreparedStep;
 import io.thalamus.runtime.registry.DeviceBurst;
 import java.util.Arrays;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * One of the executions that a burst takes at once. It keeps what one of them needs for the next:
  * memories for copies, and arguments that were checked, their places, and the requests of steps,
- * which are the same again if the arguments are. Used by the execution that has taken it; the
- * counts may be read by all.
+ * which are the same again if the arguments are. From the second execution with the same arguments
+ * on it also holds their memories and the plan, so that the next one need not claim them. Used by
+ * the execution that has taken it; the counts may be read by all.
+ *
+ * <p>Other threads have it let go of what it holds, when a memory is closed or the plan is
+ * exchanged. One of them does that itself if no execution has the place; otherwise the execution
+ * does at its end:
+ *
+ * <pre>
+ *   FREE    -- take --> TAKEN -- exit --> FREE
+ *   FREE    -- letGo --> EMPTIED --> FREE      TAKEN -- letGo --> STALE -- exit --> FREE
+ *   FREE    -- close --> CLOSED                TAKEN, STALE -- close --> CLOSING -- exit --> CLOSED
+ * </pre>
  */
-final class BurstPlace {
+final class BurstPlace implements SharedMemory.CloseListener {
+  private static final int FREE = 0;
+  private static final int TAKEN = 1;
+  private static final int STALE = 2;
+  private static final int EMPTIED = 3;
+  private static final int CLOSING = 4;
+  private static final int CLOSED = 5;
+
   private final BurstImpl burst;
-  private final AtomicBoolean isTaken = new AtomicBoolean();
+  private final AtomicInteger state = new AtomicInteger(FREE);
   private final Scratch scratch = new Scratch();
 
   // Written by the execution that has the place.
@@ -30,6 +50,9 @@ final class BurstPlace {
   private PreparedPlan plan;
   private Arguments arguments;
   private Frame frame;
+
+  /** The leases of the memories of {@link #arguments}; null unless these and the plan are held. */
+  private Leases held;
 
   /** The places of the steps that were executed last, by index of the step. */
   private Bound[] bounds = {};
@@ -42,6 +65,9 @@ final class BurstPlace {
     /** Null if the next execution needs another one. */
     private Request request;
 
+    /** The frame that it was made from; null if the places in that are others now. */
+    private Frame frame;
+
     Bound(PreparedStep step, DeviceBurst device) {
       this.step = step;
       this.device = device;
@@ -52,16 +78,86 @@ final class BurstPlace {
     this.burst = burst;
   }
 
-  /** Takes the place unless another execution has it. */
+  /** Takes the place unless another execution has it, or it is closed. */
   boolean take() {
-    return !isTaken.getPlain() && isTaken.compareAndSet(false, true);
+    int now = state.get();
+    while (now == EMPTIED || (now == FREE && !state.compareAndSet(FREE, TAKEN))) {
+      Thread.onSpinWait();
+      now = state.get();
+    }
+    return now == FREE;
   }
 
   /** Ends the execution that has the place. */
   void exit() {
     executions.setOpaque(executions.getPlain() + 1);
-    isTaken.setRelease(false);
-    burst.exit();
+    if (frame == null && held != null) {
+      empty();
+    }
+    if (state.compareAndSet(TAKEN, FREE)) {
+      return;
+    }
+    empty();
+    if (!state.compareAndSet(STALE, FREE)) {
+      end();
+    }
+  }
+
+  /** Lets go of what is held for the next execution, now or when the one under way ends. */
+  void letGo() {
+    int now = state.get();
+    while (now == FREE || now == TAKEN) {
+      if (state.compareAndSet(now, now == FREE ? EMPTIED : STALE)) {
+        if (now == FREE) {
+          empty();
+          state.set(FREE);
+        }
+        return;
+      }
+      now = state.get();
+    }
+  }
+
+  /** Gives everything back, now or when the execution under way ends. */
+  void close() {
+    int now = state.get();
+    while (now < CLOSING) {
+      if (now == EMPTIED) {
+        Thread.onSpinWait();
+      } else if (state.compareAndSet(now, now == FREE ? CLOSED : CLOSING)) {
+        if (now == FREE) {
+          empty();
+          end();
+        }
+        return;
+      }
+      now = state.get();
+    }
+  }
+
+  private void end() {
+    state.set(CLOSED);
+    bounds = new Bound[0];
+    scratch.close();
+    burst.ended();
+  }
+
+  /** Lets go of a memory that its owner closes. */
+  @Override
+  public void closed(SharedMemory memory) {
+    letGo();
+  }
+
+  private void empty() {
+    if (held != null) {
+      arguments.memories().forEach(memory -> memory.removeCloseListener(this));
+      held.close();
+      held = null;
+      plan.release();
+    }
+    plan = null;
+    arguments = null;
+    frame = null;
   }
 
   BurstImpl burst() {
@@ -87,21 +183,66 @@ final class BurstPlace {
 
   /** Returns the arguments of the last execution if these are the same; they are checked. */
   Arguments arguments(Argument[] given) {
-    return arguments != null && arguments.isSame(given) ? arguments : null;
+    if (arguments == null || arguments.isSame(given)) {
+      return arguments;
+    }
+    empty();
+    return null;
+  }
+
+  /** Returns the plan of the moment: the held one, or acquired; null if there is none any more. */
+  PreparedPlan acquirePlan(ExecutionHost host) {
+    if (held != null && !host.isCurrent(plan)) {
+      empty();
+    }
+    return held != null ? plan : host.acquirePlan().orElse(null);
+  }
+
+  /** Returns whether this plan and the memories of the arguments are held. */
+  boolean holds(PreparedPlan used) {
+    return held != null && plan == used;
   }
 
   /** Returns the frame of the last execution if it had this plan and these arguments; or null. */
   Frame takeFrame(PreparedPlan wanted, Arguments given) {
     Frame last = plan == wanted && arguments == given ? frame : null;
-    keep(null, null, null);
+    frame = null;
     return last;
   }
 
-  /** Keeps what the next execution may use. */
-  void keep(PreparedPlan usedPlan, Arguments used, Frame usedFrame) {
+  /**
+   * Keeps what the next execution may use.
+   *
+   * @param isAgain whether this one has used it too
+   */
+  void keep(PreparedPlan usedPlan, Arguments used, Frame usedFrame, boolean isAgain) {
     plan = usedPlan;
     arguments = used;
     frame = usedFrame;
+    if (isAgain && held == null) {
+      hold();
+    }
+  }
+
+  /** Takes over the use of the plan from the execution, unless one of the memories is closed. */
+  private void hold() {
+    Leases leases = new Leases();
+    boolean areOpen = true;
+    try {
+      arguments.lend(leases);
+      for (SharedMemory memory : arguments.memories()) {
+        areOpen &= memory.addCloseListener(this);
+      }
+    } catch (NeuralNetworksException e) {
+      areOpen = false;
+    }
+    if (areOpen) {
+      held = leases;
+    } else {
+      // The next execution finds that out by itself.
+      leases.close();
+      arguments.memories().forEach(memory -> memory.removeCloseListener(this));
+    }
   }
 
   private Bound bound(PreparedStep step) {
@@ -124,12 +265,22 @@ final class BurstPlace {
   Request request(PreparedStep step, Frame frame) throws NeuralNetworksException {
     Bound bound = bound(step);
     Request last = bound.request;
-    if (last != null && RequestBuilder.isSame(last, step.step(), frame)) {
+    if (last != null && (bound.frame == frame || RequestBuilder.isSame(last, step.step(), frame))) {
       return last;
     }
     Request request = RequestBuilder.of(step.step(), frame, true, false);
     bound.request = namesBuffer(request) ? null : request;
+    bound.frame = frame;
     return request;
+  }
+
+  /** Learns that the memories for copies are others now. */
+  void renewed() {
+    for (Bound bound : bounds) {
+      if (bound != null) {
+        bound.frame = null;
+      }
+    }
   }
 
   /** Returns whether a request names what a device owns, which is not kept. */
@@ -140,12 +291,5 @@ final class BurstPlace {
       }
     }
     return false;
-  }
-
-  /** Gives everything back. The burst is closed, and nothing is executed any more. */
-  void close() {
-    bounds = new Bound[0];
-    keep(null, null, null);
-    scratch.close();
   }
 }

@@ -23,6 +23,9 @@ public interface ExecutionHost extends RoleHost {
   /** Returns the priority of the compilation among those of its application. */
   Priority priority();
 
+  /** Returns whether {@link #acquirePlan} would return this plan. */
+  boolean isCurrent(PreparedPlan plan);
+
   /** Returns whether exactly one device was named. */
   boolean isForOneDevice();
 

@@ -32,6 +32,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 
 /**
  * One execution. A mistake that only a start can tell is told by the report, one that an argument
@@ -41,6 +42,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * goes to every step. Measuring needs one device as there: times of several do not add up.
  */
 public final class ExecutionImpl implements Execution {
+  // A store that needs no fence of its own: others see it behind the flag that says "started".
+  private static final AtomicReferenceFieldUpdater<ExecutionImpl, RunControl> CONTROL =
+      AtomicReferenceFieldUpdater.newUpdater(ExecutionImpl.class, RunControl.class, "control");
+
   private final ExecutionHost host;
 
   /** The inputs, then the outputs, as the caller gives them; null where one is not set. */
@@ -67,7 +72,7 @@ public final class ExecutionImpl implements Execution {
   /** An execution of what the host compiled. */
   public ExecutionImpl(ExecutionHost host) {
     this.host = host;
-    this.control = new RunControl(host, host.application(), host.priority());
+    CONTROL.lazySet(this, new RunControl(host, host.application(), host.priority()));
     this.lateness = new Lateness(host, control);
     Subgraph graph = host.model().main();
     this.given = new Argument[graph.inputIndexes().size() + graph.outputIndexes().size()];
@@ -396,13 +401,13 @@ public final class ExecutionImpl implements Execution {
   }
 
   private ExecutionReport run(BurstPlace burst, Cause waited, ExecutionEvent event) {
-    PreparedPlan plan = host.acquirePlan().orElse(null);
+    PreparedPlan plan = burst == null ? host.acquirePlan().orElse(null) : burst.acquirePlan(host);
     if (plan == null) {
       return ExecutionReport.failed(ResultCode.BAD_STATE, "the compilation is closed");
     }
     ExecutionReport late = lateness.late(plan, waited);
     if (late != null) {
-      plan.release();
+      release(plan, burst);
       return late;
     }
     Leases leases = new Leases();
@@ -413,7 +418,9 @@ public final class ExecutionImpl implements Execution {
     MemoryBindings memories = arguments.memoryBindings();
     boolean isSuccess = false;
     try {
-      arguments.lend(leases);
+      if (burst == null || !burst.holds(plan)) {
+        arguments.lend(leases);
+      }
       Frame last = burst == null ? null : burst.takeFrame(plan, arguments);
       if (last == null) {
         arguments.layOut(plan, burst != null, scratch, copies);
@@ -445,6 +452,12 @@ public final class ExecutionImpl implements Execution {
         host.scratch().release(scratch);
       }
       leases.close();
+      release(plan, burst);
+    }
+  }
+
+  private static void release(PreparedPlan plan, BurstPlace burst) {
+    if (burst == null || !burst.holds(plan)) {
       plan.release();
     }
   }
@@ -510,7 +523,7 @@ public final class ExecutionImpl implements Execution {
     if (burst != null
         && frame == first
         && (first == last || (arguments.isSame(given) && frame.isFixed()))) {
-      burst.keep(plan, arguments, frame);
+      burst.keep(plan, arguments, frame, first == last);
     }
     return report(result, arguments.outputShapes(frame), log);
   }

@@ -50,8 +50,10 @@ final class StepRunner {
   /** Null where devices are called. */
   private final BurstPlace burst;
 
-  /** The time of the device in the last attempt. */
+  /** The time of the device in the last attempt, and whether it was taken. */
   private long nanos;
+
+  private boolean isTimed;
 
   /**
    * A runner for one execution.
@@ -93,7 +95,7 @@ final class StepRunner {
   StepResult run(PreparedStep prepared, Frame frame) {
     StepResult first = attempt(prepared, prepared.primary(), frame);
     // A sampled one is executed by copies.
-    if (first.isDone() && referenceCheck.isEmpty()) {
+    if (isTimed && first.isDone() && referenceCheck.isEmpty()) {
       prepared.times().add(nanos);
     }
     return finish(prepared, frame, first);
@@ -202,8 +204,13 @@ final class StepRunner {
     }
     List<Value> room = isCompared ? step.outputs().stream().map(frame::get).toList() : List.of();
     StepEvent event = log.startEvent();
+    isTimed =
+        event != null
+            || config.measureTiming()
+            || model != prepared.primary()
+            || prepared.times().isDue();
     long waited = control.waitedNanos();
-    long start = config.nanoTime();
+    long start = isTimed ? config.nanoTime() : 0;
     StepMemories memories = StepMemories.of(step, frame);
     Answer<ExecutionResult> answer;
     boolean isByBurst;
@@ -216,12 +223,15 @@ final class StepRunner {
         answer = model.execute(request, config, memories.buffers());
       }
       waited = control.waitedNanos() - waited;
-      nanos = config.nanoTime() - start - waited;
+      nanos = isTimed ? config.nanoTime() - start - waited : prepared.times().latestNanos();
       if (event != null) {
         event.end();
       }
       if (answer instanceof Abandoned) {
         scratch.renew();
+        if (burst != null) {
+          burst.renewed();
+        }
         memories.abandon();
       }
       result = result(step, model, frame, DevicePreparedModel.resultOf(answer));

@@ -4,6 +4,7 @@ package io.thalamus.runtime.measurement;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 
 /**
  * The latest times of one prepared step. Any number of threads may add; where two do at once, one
@@ -16,9 +17,21 @@ public final class StepTimes {
   /** After fewer, code is still being compiled and caches are cold. */
   private static final int FEWEST = 12;
 
+  // A store that needs no fence: nobody acts at once on a time that was added.
+  private static final AtomicIntegerFieldUpdater<StepTimes> COUNT =
+      AtomicIntegerFieldUpdater.newUpdater(StepTimes.class, "count");
+
+  /** Steps that take less are timed now and then. */
+  private static final long SHORT_NANOS = 5_000;
+
+  private static final int PERIOD = 16;
+
   private final long[] nanos = new long[KEPT];
   private final Optional<StepTime> before;
   private volatile int count;
+
+  /** The executions since one was timed. Written without order: counting wrong does no harm. */
+  private int untimed;
 
   /**
    * Times of a step that begin with what is known of it.
@@ -42,11 +55,30 @@ public final class StepTimes {
         : Optional.of(new StepTime(usual().getAsDouble(), least().getAsDouble()));
   }
 
+  /**
+   * Returns whether the next execution is to be timed. Two looks at the clock take about as long as
+   * the smallest models, so of short steps only one execution in {@value #PERIOD} is.
+   */
+  public boolean isDue() {
+    int known = count;
+    if (known < FEWEST || nanos[(known - 1) % KEPT] >= SHORT_NANOS || untimed >= PERIOD - 1) {
+      untimed = 0;
+      return true;
+    }
+    untimed++;
+    return false;
+  }
+
+  /** Returns the latest time; there is one if {@link #isDue} has returned false. */
+  public long latestNanos() {
+    return nanos[(count - 1) % KEPT];
+  }
+
   /** One execution took so long. */
   public void add(long time) {
     int next = count;
     nanos[next % KEPT] = time;
-    count = next == Integer.MAX_VALUE ? KEPT : next + 1;
+    COUNT.lazySet(this, next == Integer.MAX_VALUE ? KEPT : next + 1);
   }
 
   /**

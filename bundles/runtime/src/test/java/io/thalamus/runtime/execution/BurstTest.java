@@ -459,6 +459,73 @@ class BurstTest {
     }
   }
 
+  @Test
+  void anIdleBurstHoldsNeitherAPlanThatWasExchangedNorAMemoryThatIsClosed() throws Exception {
+    Compilation compilation =
+        runtime.networks().compile(Graphs.twice(4), CompilationOptions.DEFAULT);
+    LimitedDevice faster = LimitedDevice.all("faster", 0.1);
+    SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, 64);
+    try (Burst burst = compilation.createBurst()) {
+      for (int i = 0; i < 4; i++) {
+        assertEquals(ResultCode.NO_ERROR, twice(compilation, burst, memory, 16, Shape.NONE));
+      }
+      assertEquals(1, adder.open());
+      runtime.add(faster);
+      Eventually.that("it is planned again", () -> !compilation.isReplanning());
+      assertEquals(0, adder.open(), "nothing is executed on the old plan");
+      for (int i = 0; i < 4; i++) {
+        assertEquals(ResultCode.NO_ERROR, twice(compilation, burst, memory, 16, Shape.NONE));
+      }
+      assertEquals(1, faster.open());
+      memory.close();
+      assertThrows(IllegalStateException.class, memory::lend, "nobody keeps it");
+      compilation.close();
+      assertEquals(0, faster.open());
+      assertEquals(Map.of(), burst.describe().fallbacks());
+    }
+  }
+
+  @Test
+  void aMemoryMayBeClosedWhileABurstUsesItAgainAndAgain() throws Exception {
+    Compilation compilation =
+        runtime.networks().compile(Graphs.twice(4), CompilationOptions.DEFAULT);
+    try (Burst burst = compilation.createBurst();
+        SharedMemory output = SharedMemory.allocate(MemoryKind.ASHMEM, 16)) {
+      for (int round = 0; round < 200; round++) {
+        SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, 16);
+        MemorySegment.copy(Graphs.floats(round, 1, 2, 3), 0, memory.segment(), 0, 16);
+        CountDownLatch isHeld = new CountDownLatch(1);
+        Thread closer =
+            Thread.ofPlatform()
+                .start(
+                    () -> {
+                      await(isHeld);
+                      memory.close();
+                    });
+        int done = 0;
+        ExecutionReport report;
+        do {
+          report =
+              compilation
+                  .createExecution()
+                  .setInput(0, memory, 0, 16, Shape.NONE)
+                  .setOutput(0, output, 0, 16, Shape.NONE)
+                  .burstCompute(burst);
+          if (report.isSuccess()) {
+            assertEquals(2f * round, output.segment().get(Graphs.FLOAT, 0));
+          }
+          done++;
+          if (done == 3) {
+            isHeld.countDown();
+          }
+        } while (report.isSuccess());
+        assertEquals(ResultCode.BAD_DATA, report.code(), report.message());
+        closer.join();
+        assertThrows(IllegalStateException.class, memory::lend, "nobody keeps it");
+      }
+    }
+  }
+
   /** Doubles what is there; the other half of the memory is to hold the result. */
   private static ResultCode twice(
       Compilation compilation, Burst burst, SharedMemory memory, long length, Shape shape) {
