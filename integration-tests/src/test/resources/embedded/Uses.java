@@ -6,6 +6,7 @@ import io.thalamus.api.Network;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Tensor;
 import io.thalamus.embedded.Thalamus;
+import io.thalamus.model.Shape;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
@@ -107,11 +108,39 @@ final class Uses {
       }
       byte[] unknown = new String(model, ISO_8859_1).replace("Relu", "Rely").getBytes(ISO_8859_1);
       System.out.println(failure(() -> thalamus.network("layer.onnx", unknown)));
+      pasts(thalamus);
+    }
+  }
+
+  /** What was seen before, which is nothing at first, and what is new behind it. */
+  private static void pasts(Thalamus thalamus) throws Exception {
+    byte[] axis = message(5, join(text(1, "axis"), pair(3, 1), new byte[] {(byte) 0xA0, 1, 2}));
+    byte[] graph =
+        join(
+            message(1, join(text(1, "past"), text(1, "x"), text(2, "y"), text(4, "Concat"), axis)),
+            text(2, "joined"),
+            message(11, value("past", text(2, "n"))),
+            message(11, value("x")),
+            message(12, value("y", text(2, "m"))));
+    byte[] model = join(pair(1, 8), message(7, graph), message(8, join(text(1, ""), pair(2, 17))));
+    try (Network network = thalamus.network("joined.onnx", model)) {
+      Tensor x = Tensor.of(network.inputs().get(1), 1, 2);
+      for (int seen = 0; seen < 3; seen += 2) {
+        Tensor past = Tensor.allocate(network.inputs().get(0), Shape.of(1, seen));
+        System.out.println(
+            Arrays.toString(network.run(past, x).output().toFloats())
+                + " "
+                + Arrays.toString(network.run(Map.of("past", past, "x", x)).output().toFloats()));
+      }
     }
   }
 
   private static byte[] value(String name) {
-    byte[] shape = join(message(1, pair(1, 1)), message(1, pair(1, 2)));
+    return value(name, pair(1, 2));
+  }
+
+  private static byte[] value(String name, byte[] columns) {
+    byte[] shape = join(message(1, pair(1, 1)), message(1, columns));
     return join(text(1, name), message(2, message(1, join(pair(1, 1), message(2, shape)))));
   }
 

@@ -137,7 +137,9 @@ class EmbeddedTest {
     String run = "x TENSOR_FLOAT32 1x2 [13.0, 0.0]";
     String refused =
         "BAD_DATA: layer.onnx: node 1 Rely (output 'y'): nothing that is known here computes it";
-    assertEquals(List.of(run, run, refused), uses(VECTORS, "onnx"));
+    String first = "[1.0, 2.0] [1.0, 2.0]";
+    String later = "[0.0, 0.0, 1.0, 2.0] [0.0, 0.0, 1.0, 2.0]";
+    assertEquals(List.of(run, run, refused, first, later), uses(VECTORS, "onnx"));
   }
 
   /** The size in the documents, and the licences of parts whose jars have none. */

@@ -9,9 +9,11 @@ import io.thalamus.model.reader.ReadOptions;
 import java.awt.image.BufferedImage;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * A model that is loaded and compiled: one handle for both. It outlives the devices it was prepared
@@ -23,7 +25,9 @@ import java.util.stream.IntStream;
  *
  * <p>If the file leaves dimensions of inputs open, {@code run} takes inputs of any that fit them.
  * The model is then read and compiled for these dimensions too: the first run takes longer. The
- * latest eight such compilations are kept.
+ * latest eight such compilations are kept. A dimension may also be 0 where the format has a meaning
+ * for it, as in what a decoder has seen before its first step: {@link Tensor#allocate} makes such a
+ * tensor.
  */
 public final class Network implements AutoCloseable {
   private final LoadedModel loaded;
@@ -98,7 +102,10 @@ public final class Network implements AutoCloseable {
    * dimensions are in {@link LoadedModel#file}.
    */
   public List<Operand> inputs() {
-    Subgraph main = loaded.model().main();
+    return inputs(loaded.model().main());
+  }
+
+  private static List<Operand> inputs(Subgraph main) {
     return IntStream.range(0, main.inputIndexes().size()).mapToObj(main::input).toList();
   }
 
@@ -111,11 +118,18 @@ public final class Network implements AutoCloseable {
   /** Executes with one tensor for each input. */
   public Answer run(Tensor... inputs) throws NeuralNetworksException {
     Map<String, Shape> shapes =
-        loaded.file().shapesFor(Arrays.stream(inputs).map(Tensor::shape).toList());
+        loaded.file().shapesForValues(Arrays.stream(inputs).map(Tensor::shape).toList());
+    if (shapes.isEmpty()) {
+      return labelled(compilation.run(inputs));
+    }
     return labelled(
-        shapes.isEmpty()
-            ? compilation.run(inputs)
-            : others.run(shapes, other -> other.run(inputs)));
+        others.run(
+            shapes,
+            other -> {
+              boolean isFull = inputs(other.model().main()).size() == inputs.length;
+              Stream<Tensor> all = Arrays.stream(inputs).filter(each -> isFull || each.count() > 0);
+              return other.run(all.toArray(Tensor[]::new));
+            }));
   }
 
   /** Executes with tensors by the names of the inputs. */
@@ -126,13 +140,23 @@ public final class Network implements AutoCloseable {
       shapes =
           loaded
               .file()
-              .shapesFor(
+              .shapesForValues(
                   operands.stream().map(operand -> inputs.get(operand.name()).shape()).toList());
     }
+    if (shapes.isEmpty()) {
+      return labelled(compilation.run(inputs));
+    }
     return labelled(
-        shapes.isEmpty()
-            ? compilation.run(inputs)
-            : others.run(shapes, other -> other.run(inputs)));
+        others.run(
+            shapes,
+            other -> {
+              Map<String, Tensor> taken = new HashMap<>(inputs);
+              taken.entrySet().removeIf(each -> each.getValue().count() == 0);
+              for (Operand input : inputs(other.model().main())) {
+                taken.put(input.name(), inputs.get(input.name()));
+              }
+              return other.run(taken);
+            }));
   }
 
   /** Executes with real numbers, one array for each input; a quantized input stores integers. */

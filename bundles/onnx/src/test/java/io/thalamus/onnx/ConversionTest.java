@@ -200,6 +200,11 @@ class ConversionTest {
     assertEquals(Shape.of(2, 3), model.main().output(0).shape());
     Model numbered = TestFiles.read(file.build(), Map.of("0", Shape.of(4, 3)));
     assertEquals(Shape.of(4, 3), numbered.main().output(0).shape());
+    ModelFile open = TestFiles.readFile(file.build(), Map.of());
+    Map<String, Shape> none = open.shapesForValues(List.of(Shape.of(0, 3)));
+    assertEquals(Map.of("x", Shape.of(0, 3)), none);
+    assertEquals(Map.of(), open.shapesFor(List.of(Shape.of(0, 3))));
+    assertEquals(List.of(), TestFiles.read(file.build(), none).main().inputIndexes());
     String wrong =
         assertThrows(
                 ModelFormatException.class,

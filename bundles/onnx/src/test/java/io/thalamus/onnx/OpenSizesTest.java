@@ -213,6 +213,29 @@ class OpenSizesTest {
     assertArrayEquals(new double[] {2, 4}, run(1, 2, 3, 4, -5, 6, 7, 8).get(0));
   }
 
+  /** {@code 2 * sigmoid(2) = 1.761594}, {@code 2 * phi(2) = 1.954500}. */
+  @ParameterizedTest
+  @CsvSource({
+    "LeakyRelu, 2",
+    "Elu, 2",
+    "Selu, 2.101402",
+    "HardSigmoid, 0.9",
+    "HardSwish, 1.666667",
+    "Softplus, 2.126928",
+    "Softsign, 0.666667",
+    "Mish, 1.943959",
+    "Swish, 1.761594",
+    "Gelu, 1.954500",
+    "ThresholdedRelu, 2",
+    "Shrink, 2"
+  })
+  void functionsOfChosenElements(String operator, double expected) throws Exception {
+    positives(3);
+    file.node(operator, List.of("p"), "y");
+    output("y", FLOAT, -1);
+    assertArrayEquals(new double[] {expected}, run(-1, 2, -3).getFirst(), 1e-5);
+  }
+
   @Test
   void resultsMayHaveNoElements() throws Exception {
     file.input("x", FLOAT, 2)

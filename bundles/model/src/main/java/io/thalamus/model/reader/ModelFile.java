@@ -100,6 +100,17 @@ public record ModelFile(
    * @param shapes those of the inputs, in their order
    */
   public Map<String, Shape> shapesFor(List<Shape> shapes) {
+    Map<String, Shape> found = shapesForValues(shapes);
+    return found.values().stream().allMatch(Shape::isFullySpecified) ? found : Map.of();
+  }
+
+  /**
+   * Returns the same for values, of which those with a size of 0 have no elements. The model that
+   * is read for them may lack their inputs.
+   *
+   * @param shapes those of the values for each input, in their order
+   */
+  public Map<String, Shape> shapesForValues(List<Shape> shapes) {
     if (shapes.size() != model.main().inputIndexes().size()) {
       return Map.of();
     }
@@ -107,7 +118,7 @@ public record ModelFile(
     boolean isOther = false;
     for (Map.Entry<Integer, Shape> entry : openInputs.entrySet()) {
       Shape shape = shapes.get(entry.getKey());
-      if (!shape.isFullySpecified() || entry.getValue().combine(shape).isEmpty()) {
+      if (entry.getValue().combine(shape).filter(shape::equals).isEmpty()) {
         return Map.of();
       }
       isOther |= !model.main().input(entry.getKey()).shape().equals(shape);

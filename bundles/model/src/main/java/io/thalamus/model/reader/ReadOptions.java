@@ -72,7 +72,10 @@ public record ReadOptions(Map<String, Shape> shapes, String signature, boolean h
           if (!fits) {
             throw new ModelFormatException(
                 "input '%s' has shape %s, which %s does not fit"
-                    .formatted(names.get(i), stated.get(i), given));
+                    .formatted(
+                        names.get(i),
+                        stated.get(i),
+                        given.isFullySpecified() ? given : "a tensor without elements"));
           }
           shape = given;
         }

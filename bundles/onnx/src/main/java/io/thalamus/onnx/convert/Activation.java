@@ -12,16 +12,16 @@ final class Activation {
   private Activation() {}
 
   static void addTo(Converters table) {
-    table.add("Relu", node -> node.out(node.ops().unary(Unary.RELU, node.in(0))));
-    table.add("Sigmoid", node -> node.out(node.ops().unary(Unary.LOGISTIC, node.in(0))));
-    table.add("Tanh", node -> node.out(node.ops().unary(Unary.TANH, node.in(0))));
-    table.add("HardSwish", node -> node.out(node.ops().unary(Unary.HARD_SWISH, node.in(0))));
+    table.add("Relu", node -> node.out(node.ops().unary(Unary.RELU, node.openIn(0))));
+    table.add("Sigmoid", node -> node.out(node.ops().unary(Unary.LOGISTIC, node.openIn(0))));
+    table.add("Tanh", node -> node.out(node.ops().unary(Unary.TANH, node.openIn(0))));
+    table.add("HardSwish", node -> node.out(node.ops().unary(Unary.HARD_SWISH, node.openIn(0))));
     table.add("LeakyRelu", Activation::leakyRelu);
     table.add("PRelu", Activation::prelu);
-    table.add("Elu", node -> node.out(elu(node.ops(), node.in(0), node.real("alpha", 1))));
+    table.add("Elu", node -> node.out(elu(node.ops(), node.openIn(0), node.real("alpha", 1))));
     table.add("Selu", Activation::selu);
     table.add("Celu", Activation::celu);
-    table.add("Softplus", node -> node.out(softplus(node.ops(), node.in(0))));
+    table.add("Softplus", node -> node.out(softplus(node.ops(), node.openIn(0))));
     table.add("Softsign", Activation::softsign);
     table.add("HardSigmoid", Activation::hardSigmoid);
     table.add("ThresholdedRelu", Activation::thresholdedRelu);
@@ -34,25 +34,30 @@ final class Activation {
     table.add("Hardmax", Activation::hardmax);
   }
 
+  private static Value eachElement(Ops ops, OperationCode operation, Value value, int setting)
+      throws ModelFormatException {
+    return value.isOpen()
+        ? ops.emitSized(value.type(), value.shape(), operation, ops.operand(value), setting)
+        : Emitter.as(ops.emit(value.type(), operation, ops.operand(value), setting), value.shape());
+  }
+
   /** The function that NNAPI calls PRELU, with slopes that are broadcast. */
   private static Value prelu(Ops ops, Value value, Value slope) throws ModelFormatException {
     if (value.type().isFloat()) {
-      return Emitter.as(
-          ops.emit(value.type(), OperationCode.PRELU, ops.operand(value), ops.operand(slope)),
-          value.shape());
+      return eachElement(ops, OperationCode.PRELU, value, ops.operand(slope));
     }
     return ops.add(ops.max(value, 0), ops.mul(slope, ops.min(value, 0)));
   }
 
   private static void leakyRelu(Node node) throws ModelFormatException {
-    Value value = node.in(0);
+    Value value = node.openIn(0);
     Value slope = node.ops().number(value.type(), node.real("alpha", 0.01f));
     node.out(prelu(node.ops(), value, slope));
   }
 
   private static void prelu(Node node) throws ModelFormatException {
-    Value value = node.in(0);
-    Value slope = node.in(1);
+    Value value = node.openIn(0);
+    Value slope = node.openIn(1);
     if (node.opset() < 7 && slope.rank() == 1 && value.rank() > 2 && slope.count() > 1) {
       int[] shape = new int[value.rank() - 1];
       Arrays.fill(shape, 1);
@@ -63,23 +68,21 @@ final class Activation {
   }
 
   static Value elu(Ops ops, Value value, double alpha) throws ModelFormatException {
-    return Emitter.as(
-        ops.emit(value.type(), OperationCode.ELU, ops.operand(value), ops.real(alpha)),
-        value.shape());
+    return eachElement(ops, OperationCode.ELU, value, ops.real(alpha));
   }
 
   private static void selu(Node node) throws ModelFormatException {
     double alpha = node.real("alpha", 1.67326319217681884765625f);
     double gamma = node.real("gamma", 1.05070102214813232421875f);
     Ops ops = node.ops();
-    node.out(ops.mul(elu(ops, node.in(0), alpha), gamma));
+    node.out(ops.mul(elu(ops, node.openIn(0), alpha), gamma));
   }
 
   private static void celu(Node node) throws ModelFormatException {
     double alpha = node.real("alpha", 1);
     Ops ops = node.ops();
     node.require(alpha > 0, "its alpha is " + alpha);
-    Value scaled = ops.mul(node.in(0), 1 / alpha);
+    Value scaled = ops.mul(node.openIn(0), 1 / alpha);
     node.out(ops.mul(elu(ops, scaled, 1), alpha));
   }
 
@@ -94,7 +97,7 @@ final class Activation {
   }
 
   private static void softsign(Node node) throws ModelFormatException {
-    node.out(softsign(node.ops(), node.in(0)));
+    node.out(softsign(node.ops(), node.openIn(0)));
   }
 
   static Value hardSigmoid(Ops ops, Value value, double alpha, double beta)
@@ -104,12 +107,12 @@ final class Activation {
 
   private static void hardSigmoid(Node node) throws ModelFormatException {
     node.out(
-        hardSigmoid(node.ops(), node.in(0), node.real("alpha", 0.2f), node.real("beta", 0.5f)));
+        hardSigmoid(node.ops(), node.openIn(0), node.real("alpha", 0.2f), node.real("beta", 0.5f)));
   }
 
   private static void thresholdedRelu(Node node) throws ModelFormatException {
     Ops ops = node.ops();
-    Value value = node.in(0);
+    Value value = node.openIn(0);
     Value isOver =
         ops.binary(Binary.GREATER, value, ops.number(value.type(), node.real("alpha", 1)));
     node.out(ops.select(isOver, value, ops.number(value.type(), 0)));
@@ -117,7 +120,7 @@ final class Activation {
 
   private static void shrink(Node node) throws ModelFormatException {
     Ops ops = node.ops();
-    Value value = node.in(0);
+    Value value = node.openIn(0);
     double lambd = node.real("lambd", 0.5f);
     double bias = node.real("bias", 0);
     Value isLow = ops.binary(Binary.LESS, value, ops.number(value.type(), -lambd));
@@ -130,7 +133,7 @@ final class Activation {
     String approximation = node.text("approximate", "none");
     boolean isTanh = approximation.equals("tanh");
     node.require(isTanh || approximation.equals("none"), "it is approximated by " + approximation);
-    node.out(isTanh ? tanhGelu(node.ops(), node.in(0)) : gelu(node.ops(), node.in(0)));
+    node.out(isTanh ? tanhGelu(node.ops(), node.openIn(0)) : gelu(node.ops(), node.openIn(0)));
   }
 
   static Value gelu(Ops ops, Value value) throws ModelFormatException {
@@ -148,13 +151,13 @@ final class Activation {
 
   private static void swish(Node node) throws ModelFormatException {
     Ops ops = node.ops();
-    Value scaled = ops.mul(node.in(0), node.real("alpha", 1));
-    node.out(ops.mul(node.in(0), ops.unary(Unary.LOGISTIC, scaled)));
+    Value scaled = ops.mul(node.openIn(0), node.real("alpha", 1));
+    node.out(ops.mul(node.openIn(0), ops.unary(Unary.LOGISTIC, scaled)));
   }
 
   private static void mish(Node node) throws ModelFormatException {
     Ops ops = node.ops();
-    node.out(ops.mul(node.in(0), ops.unary(Unary.TANH, softplus(ops, node.in(0)))));
+    node.out(ops.mul(node.openIn(0), ops.unary(Unary.TANH, softplus(ops, node.openIn(0)))));
   }
 
   /** Before version 13 all dimensions from the axis on are one. */

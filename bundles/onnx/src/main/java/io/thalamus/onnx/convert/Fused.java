@@ -71,7 +71,7 @@ final class Fused {
     table.add(DOMAIN + "QEmbedLayerNormalization", Fused::storedEmbed);
     table.add(DOMAIN + "MatMulBnb4", Fused::matmulOfTable);
     table.add(DOMAIN + "Unique", node -> Search.unique(node, false));
-    table.add(DOMAIN + "Gelu", node -> node.out(Activation.gelu(node.ops(), node.in(0))));
+    table.add(DOMAIN + "Gelu", node -> node.out(Activation.gelu(node.ops(), node.openIn(0))));
     table.add(DOMAIN + "BiasGelu", node -> node.out(Activation.gelu(node.ops(), biased(node))));
     table.add(DOMAIN + "FastGelu", node -> node.out(Activation.tanhGelu(node.ops(), biased(node))));
     table.add(DOMAIN + "QuickGelu", node -> node.out(gated(node, node.real("alpha", 1.702f))));
@@ -94,12 +94,12 @@ final class Fused {
   }
 
   private static Value biased(Node node) throws ModelFormatException {
-    return node.has(1) ? node.ops().add(node.in(0), node.in(1)) : node.in(0);
+    return node.has(1) ? node.ops().add(node.openIn(0), node.openIn(1)) : node.openIn(0);
   }
 
   private static Value gated(Node node, double alpha) throws ModelFormatException {
     Ops ops = node.ops();
-    return ops.mul(node.in(0), ops.unary(Unary.LOGISTIC, ops.mul(node.in(0), alpha)));
+    return ops.mul(node.openIn(0), ops.unary(Unary.LOGISTIC, ops.mul(node.openIn(0), alpha)));
   }
 
   // ---- normalization ----

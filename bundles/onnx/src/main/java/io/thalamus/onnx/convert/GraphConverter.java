@@ -235,7 +235,7 @@ public final class GraphConverter {
     for (int i = 0; fits && input.dims() != null && i < given.rank(); i++) {
       fits = input.dims()[i] < 0 || input.dims()[i] == given.dimension(i);
     }
-    if (!fits || !given.isFullySpecified()) {
+    if (!fits) {
       throw new ModelFormatException(
           "input '%s' has %s, which %s does not fit".formatted(input.name(), text(input), given));
     }

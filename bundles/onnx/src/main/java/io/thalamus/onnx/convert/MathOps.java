@@ -69,6 +69,9 @@ class MathOps extends MoveOps {
   }
 
   Value binary(Binary function, Value a, Value b) throws ModelFormatException {
+    if (a.isOpen() || b.isOpen()) {
+      return OpenSizes.binary((Ops) this, function, a, b);
+    }
     require(a.type() == b.type(), "its inputs are " + a.type() + " and " + b.type());
     int[] shape = Dims.broadcast(a.shape(), b.shape());
     require(shape != null, a.text() + " and " + b.text() + " do not broadcast");
@@ -210,6 +213,9 @@ class MathOps extends MoveOps {
   // ---- one value ----
 
   Value unary(Unary function, Value value) throws ModelFormatException {
+    if (value.isOpen()) {
+      return OpenSizes.unary((Ops) this, function, value);
+    }
     if (value.isConstant() && function.function() != null) {
       return Value.of(
           value
@@ -322,6 +328,9 @@ class MathOps extends MoveOps {
 
   /** The first value where a condition holds, else the second, with broadcasting. */
   Value select(Value condition, Value a, Value b) throws ModelFormatException {
+    if (condition.isOpen() || a.isOpen() || b.isOpen()) {
+      return OpenSizes.select((Ops) this, condition, a, b);
+    }
     require(a.type() == b.type(), "it chooses between " + a.type() + " and " + b.type());
     int[] values = Dims.broadcast(a.shape(), b.shape());
     int[] shape = values == null ? null : Dims.broadcast(condition.shape(), values);
@@ -352,6 +361,9 @@ class MathOps extends MoveOps {
   Value cast(Value value, DataType type) throws ModelFormatException {
     if (value.type() == type) {
       return value;
+    }
+    if (value.isOpen()) {
+      return OpenSizes.cast((Ops) this, value, type);
     }
     if (value.isConstant()) {
       return Value.of(value.constant().cast(type, budget()));

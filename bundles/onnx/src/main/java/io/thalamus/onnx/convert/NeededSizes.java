@@ -32,7 +32,8 @@ final class NeededSizes {
   private static final Set<String> SAME =
       Set.of(
           "Identity Cast Dropout Relu LeakyRelu Sigmoid Tanh Elu Erf Exp Log Sqrt Neg Abs Clip Not"
-              .concat(" Softmax LogSoftmax HardSwish HardSigmoid Softplus Gelu Reciprocal CumSum")
+              .concat(" Softmax LogSoftmax HardSwish HardSigmoid Softplus Gelu FastGelu QuickGelu")
+              .concat(" Reciprocal CumSum")
               .concat(" QuantizeLinear DequantizeLinear SimplifiedLayerNormalization")
               .split(" "));
 
@@ -308,13 +309,13 @@ final class NeededSizes {
           out(node, 0, result);
         }
       }
-      case "Gemm" -> {
+      case "Gemm", "FusedGemm" -> {
         int a = (int) setting(node, "transA", 0);
         int b = (int) setting(node, "transB", 0);
         same(x[1 - a], w[b]);
         out(node, 0, x[a], w[1 - b]);
       }
-      case "Conv" -> {
+      case "Conv", "FusedConv" -> {
         same(x[1], w[1] * setting(node, "group", 1));
         out(node, 0, planes(x, w[0]));
       }

@@ -35,7 +35,7 @@ final class NoElements {
     if (!node.onnx().domain().isEmpty() || !isQuestion && !SAME.contains(name) || !node.has(0)) {
       return false;
     }
-    int[] shape = node.openIn(0).shape();
+    int[] shape = node.openIn(0).isOpen() ? null : node.in(0).shape();
     for (int i = 1; i < node.inputs() && shape != null && !ALONE.contains(name); i++) {
       boolean isOld = node.hasSetting("axis") && node.opset() < 7;
       shape = isOld ? shape : Dims.broadcast(shape, node.in(i).shape());

@@ -40,9 +40,6 @@ final class OpenOperators {
     table.put("Max", pairs(Binary.MAXIMUM));
     table.put("Min", pairs(Binary.MINIMUM));
     Elementwise.SINGLES.forEach((name, function) -> table.put(name, single(function)));
-    table.put("Relu", single(Unary.RELU));
-    table.put("Sigmoid", single(Unary.LOGISTIC));
-    table.put("Tanh", single(Unary.TANH));
     table.put("Ceil", OpenOperators::ceil);
     table.put("Cos", OpenOperators::cos);
     table.put("Reciprocal", OpenOperators::reciprocal);
