@@ -59,6 +59,15 @@ final class OperatorFile {
     return tensor(type, 0, NO_SCALES, 0, false, shape);
   }
 
+  /** A tensor stored in steps of a scale, which the caller gives if there are numbers for it. */
+  int quantized(byte type, float scale, int[] shape, double... values) {
+    if (values.length > 0) {
+      given.add(tensors.size());
+      arguments.add(bytes(type, values));
+    }
+    return tensor(type, 0, new float[] {scale}, 0, false, shape);
+  }
+
   int constant(byte type, int[] shape, double... values) {
     return tensor(type, buffer(bytes(type, values)), NO_SCALES, 0, false, shape);
   }
@@ -121,7 +130,7 @@ final class OperatorFile {
         case TensorType.INT32 -> bytes.putInt((int) value);
         case TensorType.UINT32 -> bytes.putInt((int) (long) value);
         case TensorType.INT16, TensorType.UINT16 -> bytes.putShort((short) (int) value);
-        case TensorType.UINT8 -> bytes.put((byte) (int) value);
+        case TensorType.INT8, TensorType.UINT8 -> bytes.put((byte) (int) value);
         case TensorType.INT64 -> bytes.putLong((long) value);
         case TensorType.BOOL -> bytes.put((byte) value);
         default -> throw new IllegalArgumentException(TensorType.name(type));

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.Shape;
 import io.thalamus.model.WideTypes;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.TfliteFileBuilder.Quantized;
@@ -226,5 +227,29 @@ class ComputedPlacesTest {
     // (1024 * 2 + 1) / 3 is 683: the places are 0, 683 and 1366, of which the last is the last row.
     String weights = "[1.0, 0.0, %s, %s, 0.0, 1.0]".formatted(1 - 683 / 1024f, 683 / 1024f);
     assertTrue(text.contains("io.thalamus/BATCH_MATMUL(" + weights), text);
+  }
+
+  /** The sizes in the file are no more than a place for those of an execution. */
+  @Test
+  void partsOfTruthsOfOpenSizesHaveNone() throws ModelFormatException {
+    int x = file.tensor("x", TensorType.BOOL, null, 4, 4);
+    int begin = file.tensor("begin", TensorType.INT32, null, 2);
+    int sizes = file.ints("sizes", 1, -1);
+    int y = file.open("y", TensorType.BOOL, -1, -1);
+    file.operator(BuiltinOperator.SLICE, new int[] {x, begin, sizes}, y)
+        .graph(new int[] {x, begin}, y);
+    assertEquals(Shape.of(0, 0), TestFiles.read(file).model().main().output(0).shape());
+  }
+
+  @Test
+  void segmentsAreNotCountedByTheSizesOfTheFile() {
+    int x = file.tensor("x", TensorType.INT32, null, 4);
+    int places = file.tensor("places", TensorType.INT32, null, 4);
+    int y = file.open("y", TensorType.INT32, -1);
+    file.operator(BuiltinOperator.SEGMENT_SUM, new int[] {x, places}, y)
+        .graph(new int[] {x, places}, y);
+    assertEquals(
+        "operator 0 SEGMENT_SUM (output 'y'): the number of its segments is not known beforehand",
+        assertThrows(ModelFormatException.class, () -> TestFiles.read(file)).getMessage());
   }
 }

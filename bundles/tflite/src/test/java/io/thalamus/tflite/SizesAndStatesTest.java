@@ -3,7 +3,6 @@ package io.thalamus.tflite;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
@@ -265,16 +264,6 @@ class SizesAndStatesTest {
         MUL(%1:2, x, 0) -> %2:2
         CAST(%2:2) -> %3:2\
         """);
-  }
-
-  @Test
-  void integersAreNotRaisedToWhatIsNotKnown() {
-    int x = integers("x", 2);
-    int y = integers("y", 2);
-    file.operator(BuiltinOperator.POW, new int[] {x, x}, y).graph(new int[] {x}, y);
-    assertEquals(
-        "operator 0 POW (output 'y'): tensor 0 'x' is not constant, as NNAPI wants it",
-        assertThrows(ModelFormatException.class, this::read).getMessage());
   }
 
   /** Exporters take shapes apart to put others together. */

@@ -40,6 +40,32 @@ final class Bits {
     }
   }
 
+  /** Returns whether NNAPI has fewer operations on a tensor than on 32-bit integers. */
+  static boolean isSmall(FlatTensor tensor) {
+    return tensor.is(TensorType.BOOL) || tensor.is8Bit() && tensor.scales().length == 0;
+  }
+
+  /** Returns whether an operator may be one on the 32-bit integers that its tensors hold. */
+  static boolean mayBeWhole(Node node) throws ModelFormatException {
+    boolean anySmall = false;
+    for (int i = 0; i < node.inputCount(); i++) {
+      anySmall |= node.has(i) && isSmall(node.input(i));
+    }
+    for (int i = 0; i < node.outputCount(); i++) {
+      anySmall |= isSmall(node.output(i));
+    }
+    return anySmall && !FloatFallback.STORED.contains(node.operator().kind().code());
+  }
+
+  /** Writes 32-bit integers into a tensor of 8 bits or of truth values. */
+  static void store(Node node, int whole, int output) throws ModelFormatException {
+    if (node.operand(output).type() == OperandCode.TENSOR_BOOL8) {
+      node.emit(OperationCode.NOT_EQUAL, List.of(whole, node.int32Vector(0)), output);
+    } else {
+      node.emit(ThalamusExtension.CAST, List.of(whole), output);
+    }
+  }
+
   private static void pair(Node node, OperationType operation) throws ModelFormatException {
     if (!node.output(0).is8Bit()) {
       node.emit(operation, List.of(node.in(0), node.in(1)), node.out(0));
@@ -58,8 +84,8 @@ final class Bits {
         : converted(node, operand, OperandCode.TENSOR_INT32);
   }
 
-  private static int converted(Node node, int operand, OperandCode type)
-      throws ModelFormatException {
+  /** An operand of integers, or truth values, cast to integers of another width. */
+  static int converted(Node node, int operand, OperandCode type) throws ModelFormatException {
     Quantization quantization =
         type == OperandCode.TENSOR_INT32 ? Quantization.NONE : Quantization.of(1, 0);
     int result = node.temporary(type, node.operand(operand).shape(), quantization);

@@ -22,6 +22,9 @@ import org.tensorflow.lite.schema.StridedSliceOptions;
 final class Computed {
   private static final int NO_ACTIVATION = 0;
 
+  /** Beyond all indexes: divided by it and rounded down, those below 0 give -1 and others 0. */
+  private static final int FAR = Integer.MAX_VALUE;
+
   private Computed() {}
 
   /** SLICE from computed places on. */
@@ -82,7 +85,10 @@ final class Computed {
         int index = wrapped(node, element(node, node.in(1), axis), shape.dimension(axis));
         part = taken(node, part, axis, 1, index);
       } else if (sizes[axis] != shape.dimension(axis)) {
-        int begin = isSet(beginMask, axis) ? node.int32Vector(0) : element(node, node.in(1), axis);
+        int begin =
+            isSet(beginMask, axis)
+                ? node.int32Vector(0)
+                : counted(node, element(node, node.in(1), axis), shape.dimension(axis));
         part = taken(node, part, axis, sizes[axis], begin);
       }
     }
@@ -226,6 +232,16 @@ final class Computed {
     }
     return node.compute(
         OperationCode.GATHER, data, data.shape().with(axis, size), part, node.int32(axis), index);
+  }
+
+  /** Where a part begins: what counts from the end and lies before the first is the first. */
+  private static int counted(Node node, int index, int size) throws ModelFormatException {
+    int none = node.int32(NO_ACTIVATION);
+    int low = node.compute(OperationCode.MAXIMUM, index, index, node.int32Vector(-size));
+    int turns = node.compute(ThalamusExtension.FLOOR_DIV, index, low, node.int32Vector(FAR));
+    int past = node.compute(OperationCode.MUL, index, turns, node.int32Vector(size), none);
+    int start = node.compute(OperationCode.SUB, index, low, past, none);
+    return within(node, start, size - 1);
   }
 
   /** An index that may count from the end. */

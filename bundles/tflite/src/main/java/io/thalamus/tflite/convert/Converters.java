@@ -74,6 +74,7 @@ public final class Converters {
       case 26 -> RandomNumbers.addTo(this);
       case 27 -> Matrices.addTo(this);
       case 28 -> Tables.addTo(this);
+      case 29 -> Padding.addTo(this);
       default -> {
         return false;
       }

@@ -82,8 +82,18 @@ final class Elementwise {
       }
       node.require(code != OperationCode.DIV || !Unsigned.is(node.input(0)), "it divides UINT32");
       int output = node.out(0);
-      if (code == OperationCode.DIV && Integers.isInteger(node.operand(first))) {
-        Integers.divide(node, first, second, output);
+      if (Integers.isInteger(node.operand(first))) {
+        Integers.activated(
+            node,
+            node.get(() -> activation.apply(options)),
+            output,
+            result -> {
+              if (code == OperationCode.DIV) {
+                Integers.divide(node, first, second, result);
+              } else {
+                node.emit(code, List.of(first, second, node.int32(NO_ACTIVATION)), result);
+              }
+            });
         return;
       }
       if (!isTooFine(node, code, first, second, output)) {
@@ -135,6 +145,10 @@ final class Elementwise {
     int base = node.in(0);
     if (!Integers.isInteger(node.operand(base))) {
       node.emit(OperationCode.POW, List.of(base, node.in(1)), node.out(0));
+      return;
+    }
+    if (!node.isKnown(1) || node.ints(1).length != 1 || node.ints(1)[0] == 0) {
+      Integers.power(node, base, node.in(1), node.out(0));
       return;
     }
     int exponent = node.onlyInt(1);

@@ -17,7 +17,7 @@ import org.tensorflow.lite.schema.BuiltinOperator;
  */
 final class FloatFallback {
   /** Operators that change or pass on the elements as they are stored. */
-  private static final Set<Integer> STORED =
+  static final Set<Integer> STORED =
       Set.of(
           BuiltinOperator.BITCAST,
           BuiltinOperator.CALL_ONCE,

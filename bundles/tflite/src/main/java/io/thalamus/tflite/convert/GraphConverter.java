@@ -17,6 +17,7 @@ import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ValidationException;
 import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.tflite.convert.Node.Reading;
 import io.thalamus.tflite.convert.Rfft.Complex;
 import io.thalamus.tflite.file.FlatGraph;
 import io.thalamus.tflite.file.FlatOperator;
@@ -213,7 +214,7 @@ final class GraphConverter {
       return;
     }
     try {
-      Node node = new Node(this, operator, false);
+      Node node = new Node(this, operator, Reading.STORED);
       if (!ShapeFolding.compute(node) && !(isInner && rows.compute(node))) {
         convertOrFallBack(operator);
       }
@@ -224,27 +225,35 @@ final class GraphConverter {
     }
   }
 
-  /** Computes on real numbers if NNAPI does not have the operator on quantized ones. */
+  /**
+   * Computes on real numbers if NNAPI does not have the operator on quantized ones, and on 32 bits
+   * if it does not have it on truth values or on integers of 8 bits.
+   */
   private void convertOrFallBack(FlatOperator operator) throws ModelFormatException {
-    Node node = new Node(this, operator, false);
+    Node node = new Node(this, operator, Reading.STORED);
     OperatorConverter converter =
         converters.find(operator.kind()).orElseThrow(() -> node.refuse(unknown(operator)));
     SubgraphBuilder.Mark mark = builder.mark();
     int[] sizes = {operandOfTensor.size(), floatsOfTensor.size(), realOfOperand.size()};
     try {
       converter.convert(node);
-      node.quantizeOutputs();
+      node.storeOutputs();
     } catch (ModelFormatException e) {
-      Node real = new Node(this, operator, true);
-      if (!FloatFallback.isPossible(real)) {
+      boolean isReal = FloatFallback.isPossible(node);
+      if (!isReal && !Bits.mayBeWhole(node)) {
         throw e;
       }
+      Node other = new Node(this, operator, isReal ? Reading.REAL : Reading.WHOLE);
       truncate(mark);
       operandOfTensor.truncate(sizes[0]);
       floatsOfTensor.truncate(sizes[1]);
       realOfOperand.truncate(sizes[2]);
-      converter.convert(real);
-      real.quantizeOutputs();
+      try {
+        converter.convert(other);
+        other.storeOutputs();
+      } catch (ModelFormatException second) {
+        throw isReal ? second : e;
+      }
     }
   }
 
@@ -379,6 +388,16 @@ final class GraphConverter {
     return known;
   }
 
+  /** The operand that holds the integers, or truth values, of an operand as INT32. */
+  int whole(Node node, int operand) throws ModelFormatException {
+    Integer known = realOfOperand.get(operand);
+    if (known == null) {
+      known = Bits.converted(node, operand, OperandCode.TENSOR_INT32);
+      realOfOperand.put(operand, known);
+    }
+    return known;
+  }
+
   /** The operand into which an operator writes a tensor. */
   int write(FlatTensor tensor) throws ModelFormatException {
     return write(
@@ -399,11 +418,16 @@ final class GraphConverter {
     String name = entry.outputNames().getOrDefault(tensor.index(), tensor.name());
     int operand = builder.operand(new Operand(type, shape, quantization, lifetime, name));
     operandOfTensor.put(tensor.index(), operand);
-    if (tensor.signature().length == shape.rank()
+    noteOpen(operand, tensor);
+    return operand;
+  }
+
+  /** Notes for an operand that is computed for a tensor which of its dimensions may change. */
+  void noteOpen(int operand, FlatTensor tensor) {
+    if (tensor.signature().length == shape(operand).rank()
         && Arrays.stream(tensor.signature()).anyMatch(dimension -> dimension < 0)) {
       openShapes.put(operand, TensorTypes.openShape(tensor));
     }
-    return operand;
   }
 
   /** Lets a tensor that an operator would write stand for an operand that exists. */
@@ -500,7 +524,8 @@ final class GraphConverter {
     }
   }
 
-  private Shape shape(int operand) {
+  /** The dimensions of an operand. */
+  Shape shape(int operand) {
     return builder.get(operand).shape();
   }
 

@@ -13,10 +13,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
+import org.tensorflow.lite.schema.ActivationFunctionType;
 
 /** Arithmetic of integers as TensorFlow Lite has it, where NNAPI has it for reals or otherwise. */
 final class Integers {
   private static final int NO_ACTIVATION = 0;
+  private static final int BITS_OF_EXPONENT = 5;
 
   /** The operation on two tensors that a reduction repeats. */
   private static final Map<OperationCode, OperationCode> PAIRS =
@@ -50,6 +52,26 @@ final class Integers {
             none);
     int turned = node.compute(OperationCode.SUB, output, zero, size, none);
     node.emit(OperationCode.SELECT, List.of(isNegative, turned, size), output);
+  }
+
+  /** Writes integers through an activation, which NNAPI fuses with operations on reals only. */
+  static void activated(Node node, byte activation, int output, Node.Emission emission)
+      throws ModelFormatException {
+    if (activation == ActivationFunctionType.NONE) {
+      emission.into(output);
+      return;
+    }
+    Operand like = node.operand(output);
+    int least = activation == ActivationFunctionType.RELU_N1_TO_1 ? -1 : 0;
+    int result = node.temporary(like, like.shape());
+    emission.into(result);
+    if (activation == ActivationFunctionType.RELU) {
+      node.emit(OperationCode.MAXIMUM, List.of(result, node.int32Vector(least)), output);
+      return;
+    }
+    int most = activation == ActivationFunctionType.RELU6 ? 6 : 1;
+    int limited = node.compute(OperationCode.MAXIMUM, result, result, node.int32Vector(least));
+    node.emit(OperationCode.MINIMUM, List.of(limited, node.int32Vector(most)), output);
   }
 
   private static int compared(Node node, OperationCode code, int first, int second)
@@ -108,6 +130,57 @@ final class Integers {
       left = half;
     }
     Reshape.emit(node, rows, output);
+  }
+
+  /** The sum by the number of its parts, without a fraction. */
+  static void mean(Node node, int input, int[] axes, int output) throws ModelFormatException {
+    Operand data = node.operand(input);
+    int count = 1;
+    for (int axis : axes) {
+      count = Math.multiplyExact(count, data.shape().dimension(axis));
+    }
+    node.require(count > 0, "it reduces data of shape " + data.shape() + ", not known beforehand");
+    int sum = node.temporary(data, node.operand(output).shape());
+    reduce(node, OperationCode.REDUCE_SUM, input, axes, sum);
+    divide(node, sum, node.int32Vector(count), output);
+  }
+
+  /**
+   * A power bit by bit of the exponent, which is not negative. From 32 on all but -1, 0 and 1 are
+   * beyond 32 bits: for these only it counts whether an exponent is even.
+   */
+  static void power(Node node, int base, int exponent, int output) throws ModelFormatException {
+    int none = node.int32(NO_ACTIVATION);
+    int two = node.int32Vector(2);
+    int one = node.int32Vector(1);
+    int past =
+        node.compute(
+            ThalamusExtension.FLOOR_DIV,
+            exponent,
+            node.compute(OperationCode.SUB, exponent, exponent, node.int32Vector(30), none),
+            two);
+    int pairs = node.compute(OperationCode.MAXIMUM, exponent, past, node.int32Vector(0));
+    int even = node.compute(OperationCode.MUL, exponent, pairs, two, none);
+    int left = node.compute(OperationCode.SUB, exponent, exponent, even, none);
+    int square = base;
+    int result = -1;
+    for (int bit = 0; bit < BITS_OF_EXPONENT; bit++) {
+      int half = node.compute(ThalamusExtension.FLOOR_DIV, exponent, left, two);
+      int whole = node.compute(OperationCode.MUL, exponent, half, two, none);
+      int isSet = node.compute(OperationCode.SUB, exponent, left, whole, none);
+      int more = node.compute(OperationCode.SUB, base, square, one, none);
+      int added = node.compute(OperationCode.MUL, output, more, isSet, none);
+      int factor = node.compute(OperationCode.ADD, output, added, one, none);
+      boolean isLast = bit == BITS_OF_EXPONENT - 1;
+      if (isLast) {
+        node.emit(OperationCode.MUL, List.of(result, factor, none), output);
+      } else {
+        result =
+            result < 0 ? factor : node.compute(OperationCode.MUL, output, result, factor, none);
+        left = half;
+        square = node.compute(OperationCode.MUL, base, square, square, none);
+      }
+    }
   }
 
   private static int pair(Node node, OperationCode code, int first, int second)

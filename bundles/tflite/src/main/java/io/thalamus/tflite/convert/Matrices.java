@@ -39,7 +39,7 @@ final class Matrices {
     int matrices = count(shape, 1);
     int cells = Math.multiplyExact(matrices, size);
     int column = Reshape.reshaped(node, input, Shape.of(cells, 1));
-    int zeros = Truths.filled(node, data, Shape.of(cells, size), data.quantization().zeroPoint());
+    int zeros = Truths.filled(node, data, Shape.of(cells, size), 0);
     int wide =
         node.compute(
             ThalamusExtension.CONCATENATION,

@@ -50,7 +50,7 @@ final class MatrixMultiply {
     int input = node.in(0);
     Shape given = node.operand(input).shape();
     boolean isOfRows = given.rank() > 0 && given.dimension(given.rank() - 1) == columns(shape);
-    if (given.rank() > MAX_RANK || !isOfRows && Hybrid.isWanted(node, 0)) {
+    if (given.rank() > MAX_RANK || given.rank() == 1 || !isOfRows && Hybrid.isWanted(node, 0)) {
       input = Reshape.reshaped(node, input, Shape.of(rows(node, given, shape), columns(shape)));
     }
     input = Hybrid.rows(node, input, node.get(options::asymmetricQuantizeInputs));

@@ -37,25 +37,36 @@ final class Node {
 
   private final GraphConverter graph;
   private final FlatOperator operator;
-  private final boolean real;
-  private final List<Quantized> quantized = new ArrayList<>();
+  private final Reading reading;
+  private final List<Computed> computed = new ArrayList<>();
 
-  /**
-   * An operator under conversion.
-   *
-   * @param real whether its quantized inputs and outputs are seen as FLOAT32
-   */
-  Node(GraphConverter graph, FlatOperator operator, boolean real) {
-    this.graph = graph;
-    this.operator = operator;
-    this.real = real;
+  /** The types in which an operator sees its inputs and outputs. */
+  enum Reading {
+    /** Those of the file. */
+    STORED,
+    /** What is quantized as FLOAT32. */
+    REAL,
+    /** Truth values, and integers of 8 bits that stand for themselves, as INT32. */
+    WHOLE
   }
 
-  /** A result as FLOAT32, still to be written into the tensor in its quantization. */
-  private record Quantized(int operand, FlatTensor tensor) {}
+  /** An operator under conversion. */
+  Node(GraphConverter graph, FlatOperator operator, Reading reading) {
+    this.graph = graph;
+    this.operator = operator;
+    this.reading = reading;
+  }
+
+  /** A result as FLOAT32 or INT32, still to be written into the tensor as it is stored. */
+  private record Computed(int operand, FlatTensor tensor) {}
 
   private boolean isReal(FlatTensor tensor) {
-    return real && FloatFallback.isQuantized(tensor) || Wide16.isQuantized(tensor);
+    return reading == Reading.REAL && FloatFallback.isQuantized(tensor)
+        || Wide16.isQuantized(tensor);
+  }
+
+  private boolean isWhole(FlatTensor tensor) {
+    return reading == Reading.WHOLE && Bits.isSmall(tensor);
   }
 
   // ---- the operator ----
@@ -136,6 +147,9 @@ final class Node {
   /** The operand of an input. */
   int in(int input) throws ModelFormatException {
     FlatTensor tensor = input(input);
+    if (isWhole(tensor)) {
+      return graph.whole(this, graph.read(tensor));
+    }
     if (!isReal(tensor)) {
       return graph.read(tensor);
     }
@@ -253,19 +267,29 @@ final class Node {
   /** The operand into which an output is written. */
   int out(int output) throws ModelFormatException {
     FlatTensor tensor = output(output);
-    if (!isReal(tensor)) {
-      return graph.write(tensor);
+    if (isWhole(tensor)) {
+      return later(OperandCode.TENSOR_INT32, TensorTypes.shape(tensor), tensor);
     }
-    int result =
-        temporary(OperandCode.TENSOR_FLOAT32, TensorTypes.shape(tensor), Quantization.NONE);
-    quantized.add(new Quantized(result, tensor));
+    return isReal(tensor)
+        ? later(OperandCode.TENSOR_FLOAT32, TensorTypes.shape(tensor), tensor)
+        : graph.write(tensor);
+  }
+
+  private int later(OperandCode type, Shape shape, FlatTensor tensor) {
+    int result = temporary(type, shape, Quantization.NONE);
+    graph.noteOpen(result, tensor);
+    computed.add(new Computed(result, tensor));
     return result;
   }
 
-  /** Writes the outputs that were computed as FLOAT32 in their quantization. */
-  void quantizeOutputs() throws ModelFormatException {
-    for (Quantized result : quantized) {
+  /** Writes the outputs that were computed as FLOAT32 or INT32 as they are stored. */
+  void storeOutputs() throws ModelFormatException {
+    for (Computed result : computed) {
       FlatTensor tensor = result.tensor();
+      if (isWhole(tensor)) {
+        Bits.store(this, result.operand(), graph.write(tensor));
+        continue;
+      }
       if (Wide16.isQuantized(tensor)) {
         graph.alias(
             tensor,
@@ -290,7 +314,9 @@ final class Node {
   /** The same, where its properties are not those that the file gives. */
   int out(int output, OperandCode type, Shape shape, Quantization quantization)
       throws ModelFormatException {
-    return graph.write(output(output), type, shape, quantization);
+    return isWhole(output(output))
+        ? later(OperandCode.TENSOR_INT32, shape, output(output))
+        : graph.write(output(output), type, shape, quantization);
   }
 
   /** Returns whether an output is computed as real numbers and quantized afterwards. */
@@ -300,8 +326,10 @@ final class Node {
 
   /** Lets an output stand for an operand that exists. */
   void alias(int output, int operand) throws ModelFormatException {
-    if (isReal(output(output)) && operand(operand).type() == OperandCode.TENSOR_FLOAT32) {
-      quantized.add(new Quantized(graph.written(operand), output(output)));
+    OperandType type = operand(operand).type();
+    if (isReal(output(output)) && type == OperandCode.TENSOR_FLOAT32
+        || isWhole(output(output)) && type == OperandCode.TENSOR_INT32) {
+      computed.add(new Computed(graph.written(operand), output(output)));
       return;
     }
     graph.alias(output(output), operand);

@@ -119,7 +119,7 @@ final class RankReduction {
     List<List<Integer>> dimensions = new ArrayList<>();
     shapes.forEach(_ -> dimensions.add(new ArrayList<>()));
     for (int i = 0; i < output.rank(); i++) {
-      boolean joins = i > 0 && joins(shapes, i);
+      boolean joins = i > 0 && joins(shapes, dimensions, i);
       for (int s = 0; s < shapes.size(); s++) {
         if (shapes.get(s).rank() == 0) {
           continue;
@@ -138,17 +138,21 @@ final class RankReduction {
         .toList();
   }
 
-  /** Returns whether each shape repeats both of two neighbouring dimensions, or neither. */
-  private static boolean joins(List<Shape> shapes, int axis) {
+  /**
+   * Returns whether each shape repeats both a dimension and all that is joined in front of it, or
+   * neither.
+   */
+  private static boolean joins(List<Shape> shapes, List<List<Integer>> joined, int axis) {
     Shape output = shapes.getFirst();
-    for (Shape shape : shapes) {
+    int before = joined.getFirst().getLast();
+    for (int i = 0; i < shapes.size(); i++) {
+      Shape shape = shapes.get(i);
       if (shape.rank() == 0) {
         continue;
       }
-      boolean plain =
-          shape.dimension(axis) == output.dimension(axis)
-              && shape.dimension(axis - 1) == output.dimension(axis - 1);
-      boolean repeated = shape.dimension(axis) == 1 && shape.dimension(axis - 1) == 1;
+      int own = joined.get(i).getLast();
+      boolean plain = shape.dimension(axis) == output.dimension(axis) && own == before;
+      boolean repeated = shape.dimension(axis) == 1 && own == 1;
       if (!plain && !repeated) {
         return false;
       }

@@ -10,19 +10,16 @@ import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.StridedCopy;
 import io.thalamus.operations.extension.ThalamusExtension;
-import io.thalamus.tflite.file.FlatTensor;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.ConcatenationOptions;
 import org.tensorflow.lite.schema.DepthToSpaceOptions;
-import org.tensorflow.lite.schema.MirrorPadMode;
-import org.tensorflow.lite.schema.MirrorPadOptions;
 import org.tensorflow.lite.schema.ReverseSequenceOptions;
 import org.tensorflow.lite.schema.SpaceToDepthOptions;
 
-/** Operators that move elements: join, transpose, repeat, pad, and blocks of space. */
+/** Operators that move elements: join, transpose, repeat, and blocks of space. */
 final class Rearrange {
   private Rearrange() {}
 
@@ -31,9 +28,6 @@ final class Rearrange {
     table.add(BuiltinOperator.CONCATENATION, Rearrange::concatenation);
     table.add(BuiltinOperator.TRANSPOSE, Rearrange::transpose);
     table.add(BuiltinOperator.TILE, Rearrange::tile);
-    table.add(BuiltinOperator.PAD, Rearrange::pad);
-    table.add(BuiltinOperator.PADV2, Rearrange::padWithValue);
-    table.add(BuiltinOperator.MIRROR_PAD, Rearrange::mirrorPad);
     table.add(BuiltinOperator.REVERSE_V2, Rearrange::reverse);
     table.add(BuiltinOperator.SPACE_TO_DEPTH, Rearrange::spaceToDepth);
     table.add(BuiltinOperator.DEPTH_TO_SPACE, Rearrange::depthToSpace);
@@ -56,6 +50,10 @@ final class Rearrange {
 
   private static void transpose(Node node) throws ModelFormatException {
     int[] permutation = node.ints(1);
+    if (permutation.length == 0) {
+      node.alias(0, node.in(0));
+      return;
+    }
     int rank = node.shapeOf(0).rank();
     for (int i = 0; i < permutation.length; i++) {
       permutation[i] = node.axis(permutation[i], rank);
@@ -79,37 +77,6 @@ final class Rearrange {
   private static void tile(Node node) throws ModelFormatException {
     int repeats = node.isKnown(1) ? node.int32Vector(node.ints(1)) : node.in(1);
     node.emit(OperationCode.TILE, List.of(node.in(0), repeats), node.out(0));
-  }
-
-  private static void pad(Node node) throws ModelFormatException {
-    node.emit(OperationCode.PAD, List.of(node.in(0), margins(node, 1)), node.out(0));
-  }
-
-  private static void padWithValue(Node node) throws ModelFormatException {
-    Operand data = node.inOperand(0);
-    int margins = margins(node, 1);
-    if (!node.has(2)) {
-      node.emit(OperationCode.PAD, List.of(node.in(0), margins), node.out(0));
-      return;
-    }
-    node.emit(OperationCode.PAD_V2, List.of(node.in(0), margins, value(node, data)), node.out(0));
-  }
-
-  /** NNAPI 1.3 has no mirrors; the extension io.thalamus has. */
-  private static void mirrorPad(Node node) throws ModelFormatException {
-    MirrorPadOptions options = node.options(new MirrorPadOptions());
-    byte mode = node.get(options::mode);
-    node.require(
-        mode == MirrorPadMode.REFLECT || mode == MirrorPadMode.SYMMETRIC,
-        "there is no mirror mode " + mode);
-    int turned =
-        mode == MirrorPadMode.REFLECT
-            ? io.thalamus.operations.extension.Rearrange.REFLECT
-            : io.thalamus.operations.extension.Rearrange.SYMMETRIC;
-    node.emit(
-        ThalamusExtension.MIRROR_PAD,
-        List.of(node.in(0), margins(node, 1), node.int32(turned)),
-        node.out(0));
   }
 
   /** Rows of all sequences stand one after the other, and those before the length change places. */
@@ -177,46 +144,56 @@ final class Rearrange {
     node.emit(ThalamusExtension.REVERSE, List.of(node.in(0), axes), node.out(0));
   }
 
-  /** NNAPI takes the value as a scalar; for quantized data as a stored integer. */
-  private static int value(Node node, Operand data) throws ModelFormatException {
-    FlatTensor tensor = node.input(2);
-    node.require(
-        tensor.isConstant() && node.constants().elementCount(tensor) == 1,
-        tensor.text() + " is not one constant number");
-    float real =
-        FloatFallback.isQuantized8(data) || !tensor.is8Bit()
-            ? node.constants().floatValues(tensor)[0]
-            : Float.NaN;
-    if (FloatFallback.isQuantized8(data)) {
-      Quantization quantization = data.quantization();
-      return node.int32(Math.round(real / quantization.scale()) + quantization.zeroPoint());
-    }
-    return node.floatFor(data, real);
-  }
-
-  /** Rows of before and after, one for each dimension, as a constant of 32-bit integers. */
-  private static int margins(Node node, int input) throws ModelFormatException {
-    if (!node.isKnown(input)) {
-      return node.in(input);
-    }
-    return matrix(node, node.ints(input));
-  }
-
-  private static int matrix(Node node, int... values) throws ModelFormatException {
-    node.require(values.length % 2 == 0, "its margins are not pairs");
-    return node.int32Tensor(Shape.of(values.length / 2, 2), values);
-  }
-
   private static void spaceToDepth(Node node) throws ModelFormatException {
     SpaceToDepthOptions options = node.options(new SpaceToDepthOptions());
-    int block = node.int32(node.get(options::blockSize));
-    node.emit(OperationCode.SPACE_TO_DEPTH, List.of(node.in(0), block), node.out(0));
+    int block = node.get(options::blockSize);
+    Operand data = node.inOperand(0);
+    if (!Strided.isBeyond(data)) {
+      node.emit(OperationCode.SPACE_TO_DEPTH, List.of(node.in(0), node.int32(block)), node.out(0));
+      return;
+    }
+    int[] sizes = image(node, data, block);
+    node.require(
+        sizes[1] % block == 0 && sizes[2] % block == 0,
+        "its blocks of " + block + " do not fit data of shape " + data.shape());
+    long[] dense = StridedCopy.strides(data.shape());
+    Strided.spread(
+        node,
+        node.in(0),
+        new int[] {sizes[0], sizes[1] / block, sizes[2] / block, block, block, sizes[3]},
+        new long[] {dense[0], block * dense[1], block * dense[2], dense[1], dense[2], 1},
+        Shape.of(sizes[0], sizes[1] / block, sizes[2] / block, block * block * sizes[3]),
+        node.out(0));
   }
 
   private static void depthToSpace(Node node) throws ModelFormatException {
     DepthToSpaceOptions options = node.options(new DepthToSpaceOptions());
-    int block = node.int32(node.get(options::blockSize));
-    node.emit(OperationCode.DEPTH_TO_SPACE, List.of(node.in(0), block), node.out(0));
+    int block = node.get(options::blockSize);
+    Operand data = node.inOperand(0);
+    if (!Strided.isBeyond(data)) {
+      node.emit(OperationCode.DEPTH_TO_SPACE, List.of(node.in(0), node.int32(block)), node.out(0));
+      return;
+    }
+    int[] sizes = image(node, data, block);
+    int depth = sizes[3] / (block * block);
+    node.require(
+        depth * block * block == sizes[3],
+        "its blocks of " + block + " do not fit data of shape " + data.shape());
+    long[] dense = StridedCopy.strides(data.shape());
+    Strided.spread(
+        node,
+        node.in(0),
+        new int[] {sizes[0], sizes[1], block, sizes[2], block, depth},
+        new long[] {dense[0], dense[1], (long) block * depth, dense[2], depth, 1},
+        Shape.of(sizes[0], sizes[1] * block, sizes[2] * block, depth),
+        node.out(0));
+  }
+
+  private static int[] image(Node node, Operand data, int block) throws ModelFormatException {
+    node.require(
+        data.shape().rank() == 4 && data.shape().isFullySpecified() && block > 0 && block < 1 << 15,
+        "it moves blocks of " + block + " in data of shape " + data.shape());
+    return data.shape().toArray();
   }
 
   /** Of images; data with one spatial dimension pass as images of width 1. */
@@ -226,7 +203,11 @@ final class Rearrange {
     int output = node.out(0);
     int[] block = blocks.size();
     int[] margins = blocks.margins();
-    List<Integer> inputs = List.of(input, node.int32Vector(block), matrix(node, margins));
+    if (Strided.isBeyond(node.operand(input))) {
+      blocks.spread(node, input, output);
+      return;
+    }
+    List<Integer> inputs = List.of(input, node.int32Vector(block), Padding.matrix(node, margins));
     if (!blocks.isLine()) {
       node.emit(OperationCode.SPACE_TO_BATCH_ND, inputs, output);
       return;
@@ -253,6 +234,10 @@ final class Rearrange {
     int[] block = blocks.size();
     int[] crops = blocks.margins();
     int output = node.out(0);
+    if (Strided.isBeyond(node.operand(input))) {
+      blocks.gather(node, input, output);
+      return;
+    }
     int size = node.int32Vector(block);
     boolean whole = Arrays.stream(crops).allMatch(crop -> crop == 0);
     if (whole && !blocks.isLine()) {
@@ -313,6 +298,68 @@ final class Rearrange {
       return rank == 4
           ? new Blocks(size, margins, false)
           : new Blocks(new int[] {size[0], 1}, Arrays.copyOf(margins, 4), true);
+    }
+
+    /** SPACE_TO_BATCH_ND of what NNAPI's own does not take. */
+    void spread(Node node, int input, int output) throws ModelFormatException {
+      int[] all = {0, 0, margins[0], margins[1], margins[2], margins[3], 0, 0};
+      Operand data = node.operand(input);
+      int padded = node.temporary(data, data.shape());
+      Padding.join(node, input, all, Padding.zero(node, data), padded);
+      Shape shape = node.operand(padded).shape();
+      int rows = shape.dimension(1) / size[0];
+      int columns = shape.dimension(2) / size[1];
+      node.require(
+          rows * size[0] == shape.dimension(1) && columns * size[1] == shape.dimension(2),
+          "its blocks do not fit data of shape " + shape);
+      int images = shape.dimension(0);
+      int depth = shape.dimension(3);
+      long[] dense = StridedCopy.strides(shape);
+      int batch = Math.multiplyExact(images, Math.multiplyExact(size[0], size[1]));
+      Strided.spread(
+          node,
+          padded,
+          new int[] {size[0], size[1], images, rows, columns, depth},
+          new long[] {dense[1], dense[2], dense[0], size[0] * dense[1], size[1] * dense[2], 1},
+          isLine ? Shape.of(batch, rows, depth) : Shape.of(batch, rows, columns, depth),
+          output);
+    }
+
+    /** BATCH_TO_SPACE_ND of what NNAPI's own does not take. */
+    void gather(Node node, int input, int output) throws ModelFormatException {
+      Shape shape = node.operand(input).shape();
+      int blocks = Math.multiplyExact(size[0], size[1]);
+      node.require(
+          shape.isFullySpecified() && shape.dimension(0) % blocks == 0,
+          "its blocks do not fit data of shape " + shape);
+      int images = shape.dimension(0) / blocks;
+      int depth = shape.dimension(3);
+      long[] dense = StridedCopy.strides(shape);
+      int rows = Math.multiplyExact(shape.dimension(1), size[0]);
+      int columns = Math.multiplyExact(shape.dimension(2), size[1]);
+      Shape uncropped = Shape.of(images, rows, columns, depth);
+      int image = node.temporary(node.operand(input), uncropped);
+      Strided.spread(
+          node,
+          input,
+          new int[] {images, shape.dimension(1), size[0], shape.dimension(2), size[1], depth},
+          new long[] {
+            dense[0], dense[1], size[1] * images * dense[0], dense[2], images * dense[0], 1
+          },
+          uncropped,
+          image);
+      int height = rows - margins[0] - margins[1];
+      int width = columns - margins[2] - margins[3];
+      node.require(height > 0 && width > 0, "it crops all that there is");
+      long[] whole = StridedCopy.strides(uncropped);
+      long first = margins[0] * whole[1] + margins[2] * whole[2];
+      Strided.emit(
+          node,
+          image,
+          isLine ? Shape.of(images, height, depth) : Shape.of(images, height, width, depth),
+          first,
+          isLine ? new long[] {whole[0], whole[1], 1} : whole,
+          output);
     }
 
     int image(Node node) throws ModelFormatException {

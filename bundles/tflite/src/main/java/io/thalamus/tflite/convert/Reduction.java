@@ -46,6 +46,14 @@ final class Reduction {
     FloatFallback.unlessQuantizedAlike(
         node,
         (input, output) -> {
+          if (axes.length == 0) {
+            Reshape.emit(node, input, output);
+            return;
+          }
+          if (code == OperationCode.MEAN && Integers.isInteger(node.operand(input))) {
+            Integers.mean(node, input, axes, output);
+            return;
+          }
           if (Integers.reduces(node.operand(input), code)) {
             Integers.reduce(node, code, input, axes, output);
             return;
@@ -110,7 +118,6 @@ final class Reduction {
         axes.add(counted);
       }
     }
-    node.require(!axes.isEmpty(), "it reduces no dimension");
     return axes.stream().mapToInt(Integer::intValue).toArray();
   }
 

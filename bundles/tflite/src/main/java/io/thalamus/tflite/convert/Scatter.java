@@ -199,14 +199,14 @@ final class Scatter {
     return Reshape.reshaped(node, sum, Shape.of(1, count));
   }
 
-  private static void summed(Node node, int values, int places, Shape result, float neutral)
+  private static void summed(Node node, int values, int places, Shape result, double neutral)
       throws ModelFormatException {
     int rows = reduced(node, OperationCode.REDUCE_SUM, values, places, result, neutral);
     Reshape.emit(node, rows, node.out(0));
   }
 
   /** One result for each number in the second input: all rows with that number together. */
-  private static void segments(Node node, OperationCode reduction, float neutral)
+  private static void segments(Node node, OperationCode reduction, double neutral)
       throws ModelFormatException {
     Shape data = known(node, node.shapeOf(0));
     Shape numbers = known(node, node.shapeOf(1));
@@ -242,8 +242,8 @@ final class Scatter {
     } else if (node.isKnown(1)) {
       count = 1 + Arrays.stream(node.ints(1)).max().orElse(-1);
     } else {
-      Shape stated = TensorTypes.shape(node.output(0));
-      count = stated.isFullySpecified() ? stated.dimension(0) : 0;
+      Shape stated = TensorTypes.statedShape(node.output(0));
+      count = stated.rank() > 0 ? stated.dimension(0) : 0;
     }
     node.require(count > 0, "the number of its segments is not known beforehand");
     return count;
@@ -257,7 +257,7 @@ final class Scatter {
    * @param neutral what a row is that nothing is meant for
    */
   private static int reduced(
-      Node node, OperationCode reduction, int values, int places, Shape result, float neutral)
+      Node node, OperationCode reduction, int values, int places, Shape result, double neutral)
       throws ModelFormatException {
     Operand data = node.operand(values);
     node.require(
@@ -280,10 +280,14 @@ final class Scatter {
     Strided.emit(node, isMeant, all, 0, new long[] {count, 1, 0}, wide);
     int repeated = node.temporary(data, all);
     Strided.emit(node, values, all, 0, new long[] {0, width, 1}, repeated);
+    double other =
+        Integers.isInteger(data)
+            ? Math.clamp(neutral, Integer.MIN_VALUE, Integer.MAX_VALUE)
+            : neutral;
     int chosen = node.temporary(data, all);
     node.emit(
         OperationCode.SELECT,
-        List.of(wide, repeated, Truths.filled(node, data, all, neutral)),
+        List.of(wide, repeated, Truths.filled(node, data, all, other)),
         chosen);
     int reduced = node.temporary(data, result);
     if (Integers.reduces(data, reduction)) {

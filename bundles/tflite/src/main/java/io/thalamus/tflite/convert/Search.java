@@ -74,9 +74,10 @@ final class Search {
 
   private static void unique(Node node) throws ModelFormatException {
     Operand input = node.inOperand(0);
-    OperandCode type = TensorTypes.code(node.input(0));
     node.require(
-        type == OperandCode.TENSOR_FLOAT32 || type == OperandCode.TENSOR_INT32, "it is of " + type);
+        input.type() == OperandCode.TENSOR_FLOAT32 || input.type() == OperandCode.TENSOR_INT32,
+        "it is of " + input.type().text());
+    OperandCode type = (OperandCode) input.type();
     int count = node.out(1, OperandCode.TENSOR_INT32, input.shape(), Quantization.NONE);
     node.emit(
         ThalamusExtension.UNIQUE,

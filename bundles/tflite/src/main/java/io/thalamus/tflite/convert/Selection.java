@@ -29,10 +29,10 @@ final class Selection {
   private Selection() {}
 
   static void addTo(Converters table) {
-    table.add(BuiltinOperator.SELECT, Selection::select);
-    table.add(BuiltinOperator.SELECT_V2, Selection::select);
+    table.add(BuiltinOperator.SELECT, node -> select(node, rowwise(node)));
+    table.add(BuiltinOperator.SELECT_V2, node -> select(node, node.in(0)));
     table.add(BuiltinOperator.GATHER, Selection::gather);
-    table.add(BuiltinOperator.GATHER_ND, ThalamusExtension.GATHER_ND, 2);
+    table.add(BuiltinOperator.GATHER_ND, Selection::gatherTuples);
     table.add(BuiltinOperator.TOPK_V2, Selection::topK);
     table.add(BuiltinOperator.ONE_HOT, Selection::oneHot);
     table.add(BuiltinOperator.ARG_MAX, node -> argument(node, OperationCode.ARGMAX));
@@ -40,14 +40,28 @@ final class Selection {
     table.add(BuiltinOperator.EMBEDDING_LOOKUP, OperationCode.EMBEDDING_LOOKUP, 2);
   }
 
-  /** NNAPI broadcasts neither the condition nor the choices. */
-  private static void select(Node node) throws ModelFormatException {
+  /** The condition of the older SELECT, of which a vector chooses whole rows of the others. */
+  private static int rowwise(Node node) throws ModelFormatException {
     Shape shape = node.shapeOf(0);
+    int rank = node.shapeOf(1).rank();
+    if (shape.rank() != 1 || rank < 2) {
+      return node.in(0);
+    }
+    int[] column = new int[rank];
+    Arrays.fill(column, 1);
+    column[0] = shape.dimension(0);
+    return Reshape.reshaped(node, node.in(0), Shape.of(column));
+  }
+
+  /** NNAPI broadcasts neither the condition nor the choices. */
+  private static void select(Node node, int condition) throws ModelFormatException {
+    Shape shape = node.operand(condition).shape();
     for (int i = 1; i <= 2; i++) {
       shape = broadcast(node, shape, node.shapeOf(i));
     }
     List<Integer> inputs = new ArrayList<>();
-    for (int i = 0; i <= 2; i++) {
+    inputs.add(spread(node, condition, shape));
+    for (int i = 1; i <= 2; i++) {
       inputs.add(spread(node, node.in(i), shape));
     }
     choose(node, inputs, node.out(0));
@@ -90,6 +104,16 @@ final class Selection {
       dimensions[i] = first == 1 ? second : first;
     }
     return Shape.of(dimensions);
+  }
+
+  /** One index for each dimension gives a scalar, which is a vector of one element here. */
+  private static void gatherTuples(Node node) throws ModelFormatException {
+    int indexes = node.in(1);
+    Shape shape = node.operand(indexes).shape();
+    if (shape.rank() == 1 && shape.dimension(0) == node.shapeOf(0).rank()) {
+      indexes = Reshape.reshaped(node, indexes, Shape.of(1, shape.dimension(0)));
+    }
+    node.emit(ThalamusExtension.GATHER_ND, List.of(node.in(0), indexes), node.out(0));
   }
 
   private static void gather(Node node) throws ModelFormatException {

@@ -47,6 +47,14 @@ final class Strided {
     emit(node, input, shape, 0, StridedCopy.strides(shape), output);
   }
 
+  /** The elements in as many dimensions as it takes to find them, and in a shape with fewer. */
+  static void spread(Node node, int input, int[] sizes, long[] strides, Shape shape, int output)
+      throws ModelFormatException {
+    int places = node.temporary(node.operand(input), Shape.of(sizes));
+    emit(node, input, Shape.of(sizes), 0, strides, places);
+    reshape(node, places, shape, output);
+  }
+
   /** The dimensions in another order. */
   static int permuted(Node node, int input, int... order) throws ModelFormatException {
     Shape shape = node.operand(input).shape();

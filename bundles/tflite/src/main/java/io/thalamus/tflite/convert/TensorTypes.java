@@ -132,6 +132,13 @@ final class TensorTypes {
     return Shape.of(dimensions);
   }
 
+  /** The dimensions that the file states: those that change from call to call are unknown. */
+  static Shape statedShape(FlatTensor tensor) throws ModelFormatException {
+    return tensor.signature().length == tensor.shape().length && tensor.shape().length > 0
+        ? openShape(tensor)
+        : shape(tensor);
+  }
+
   /** The dimensions, of which those that change from call to call are unknown. */
   static Shape openShape(FlatTensor tensor) {
     return Shape.of(Arrays.stream(tensor.signature()).map(size -> Math.max(0, size)).toArray());

@@ -58,10 +58,16 @@ final class Truths {
     return count;
   }
 
-  /** One number in all places of a shape, which takes no memory of the model. */
-  static int filled(Node node, Operand like, Shape shape, float value) throws ModelFormatException {
+  /** A constant of one element like those of an operand, as it is stored. */
+  static int element(Node node, Operand like, double value) {
     byte[] element = Constants.element(like.type(), value);
-    int number = node.constant(like, Shape.of(1), new ConstantCopy(element));
+    return node.constant(like, Shape.of(1), new ConstantCopy(element));
+  }
+
+  /** One number in all places of a shape, which takes no memory of the model. */
+  static int filled(Node node, Operand like, Shape shape, double value)
+      throws ModelFormatException {
+    int number = element(node, like, value);
     if (shape.equals(Shape.of(1))) {
       return number;
     }

@@ -7,8 +7,10 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.operations.StridedCopy;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -24,6 +26,7 @@ final class Wide16 {
   private static final int NO_ACTIVATION = 0;
   private static final int FACTOR_BITS = 31;
   private static final int DROPPED_BITS = 16;
+  private static final int MAX_RANK = 4;
 
   /** Operators whose results are among their inputs. */
   private static final Set<Integer> MOVES =
@@ -101,22 +104,52 @@ final class Wide16 {
   /** Returns the real numbers of an operand as it stands at a border. */
   static int real(GraphConverter graph, FlatTensor tensor, int stored) throws ModelFormatException {
     int number = graph.compute(ThalamusExtension.CAST, OperandCode.TENSOR_FLOAT32, List.of(stored));
-    return times(graph, number, scale(tensor));
+    return inShape(graph, times(graph, flat(graph, number), scale(tensor)), graph.shape(number));
   }
 
   /** Returns real numbers rounded to the grid of a tensor. */
   static int rounded(GraphConverter graph, FlatTensor tensor, int real)
       throws ModelFormatException {
-    return times(graph, steps(graph, tensor, real), scale(tensor));
+    int steps = steps(graph, tensor, flat(graph, real));
+    return inShape(graph, times(graph, steps, scale(tensor)), graph.shape(real));
   }
 
   /** Returns real numbers as an operand at a border has them. */
   static int stored(GraphConverter graph, FlatTensor tensor, int real, String name)
       throws ModelFormatException {
-    int steps = steps(graph, tensor, real);
+    int steps = inShape(graph, steps(graph, tensor, flat(graph, real)), graph.shape(real));
     int output = graph.output(OperandCode.TENSOR_QUANT16_SYMM, steps, scale(tensor), name);
     graph.emit(ThalamusExtension.CAST, List.of(steps), List.of(output));
     return output;
+  }
+
+  /** A row of the numbers of an operand that has more dimensions than NNAPI's arithmetic takes. */
+  private static int flat(GraphConverter graph, int operand) throws ModelFormatException {
+    Shape shape = graph.shape(operand);
+    return shape.rank() > MAX_RANK && shape.isFullySpecified()
+        ? inShape(graph, operand, Shape.of(Math.toIntExact(shape.elementCount())))
+        : operand;
+  }
+
+  private static int inShape(GraphConverter graph, int operand, Shape shape)
+      throws ModelFormatException {
+    if (graph.shape(operand).equals(shape)) {
+      return operand;
+    }
+    long[] strides = StridedCopy.strides(shape);
+    int result =
+        graph.builder().temporary("", OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
+    graph.emit(
+        ThalamusExtension.AS_STRIDED,
+        List.of(
+            operand,
+            graph.builder().int32Vector(shape.toArray()),
+            graph
+                .builder()
+                .int32Vector(Arrays.stream(strides).mapToInt(Math::toIntExact).toArray()),
+            graph.builder().int32(0)),
+        List.of(result));
+    return result;
   }
 
   /** Counts the steps of the grid, as whole numbers within 16 bits. */
