@@ -18,7 +18,6 @@ import io.thalamus.model.Capabilities;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.DeviceType;
-import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.NanoClock;
 import io.thalamus.model.OperandCode;
@@ -191,7 +190,6 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
   @Override
   protected PreparedModel compile(Model model, PrepareConfig caller)
       throws ValidationException, DeviceException {
-    checkRunning();
     PrepareConfig prepare = caller.with(caller.control().until(this::isLeaving, Signal.CANCELLED));
     OperatingPoint point = config.points().choose(prepare.preference());
     NpuCompilation compilation = compiler.compile(model.main(), prepare);
@@ -235,36 +233,20 @@ public final class NpuDevice extends TableDevice implements AutoCloseable {
     return prepare.deadline().hasPassed() || prepare.control().checkpoint() != Signal.CONTINUE;
   }
 
-  private void checkRunning() throws DeviceException {
-    if (secondStage.isClosed()) {
-      throw DeviceException.failure("the device has been stopped");
-    }
-  }
-
   /** Searches for nothing: a restored model keeps the program that was stored. */
   @Override
-  public PreparedModel prepareFromCache(PrepareConfig prepare) throws DeviceException {
-    checkRunning();
-    if (prepare.deadline().hasPassed()) {
-      throw new DeviceException(
-          ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the compilation");
-    }
-    try {
-      CachedProgram cached = cache.restore(prepare);
-      return new NpuPreparedModel(
-          cached.arguments(),
-          this,
-          cached.shapes(),
-          cache.staleness(cached),
-          load(cached.file(), config.points().choose(cached.preference())),
-          config,
-          secondStage,
-          prepare.priority(),
-          chip);
-    } catch (OutOfMemoryError e) {
-      throw new DeviceException(
-          ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "there is no room for the model now", e);
-    }
+  protected PreparedModel restore(PrepareConfig prepare) throws DeviceException {
+    CachedProgram cached = cache.restore(prepare);
+    return new NpuPreparedModel(
+        cached.arguments(),
+        this,
+        cached.shapes(),
+        cache.staleness(cached),
+        load(cached.file(), config.points().choose(cached.preference())),
+        config,
+        secondStage,
+        prepare.priority(),
+        chip);
   }
 
   private Program load(byte[] file, OperatingPoint point) throws DeviceException {

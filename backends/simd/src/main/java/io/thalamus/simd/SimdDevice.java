@@ -20,7 +20,6 @@ import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.Capabilities;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.DeviceType;
-import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.PerformanceInfo;
@@ -195,19 +194,17 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
   }
 
   @Override
+  protected boolean isLeaving() {
+    return workers.isClosed();
+  }
+
+  @Override
   protected PreparedModel compile(Model model, PrepareConfig config)
       throws ValidationException, DeviceException {
-    checkRunning();
     PackedWeights weights = PackedWeights.packing();
     PreparedModel prepared = compile(model, config, weights);
     store(model, weights, config);
     return prepared;
-  }
-
-  private void checkRunning() throws DeviceException {
-    if (workers.isClosed()) {
-      throw DeviceException.failure("the device has been stopped");
-    }
   }
 
   private PreparedModel compile(Model model, PrepareConfig config, PackedWeights weights)
@@ -238,23 +235,10 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
   }
 
   @Override
-  public PreparedModel prepareFromCache(PrepareConfig config) throws DeviceException {
-    checkRunning();
-    if (config.deadline().hasPassed()) {
-      throw new DeviceException(
-          ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the compilation");
-    }
-    try {
-      CachedProgram cached = CachedProgram.read(cache.read(config), info().version());
-      return compile(Model.of(cached.graph()), config, PackedWeights.of(cached.weights()));
-    } catch (IOException e) {
-      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, e.getMessage(), e);
-    } catch (ValidationException e) {
-      throw new DeviceException(e.status(), e.getMessage(), e);
-    } catch (OutOfMemoryError e) {
-      throw new DeviceException(
-          ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "there is no room for the model now", e);
-    }
+  protected PreparedModel restore(PrepareConfig config)
+      throws ValidationException, IOException, DeviceException {
+    CachedProgram cached = CachedProgram.read(cache.read(config), info().version());
+    return compile(Model.of(cached.graph()), config, PackedWeights.of(cached.weights()));
   }
 
   /** Refuses further work and ends the threads. */

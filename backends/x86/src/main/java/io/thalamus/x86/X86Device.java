@@ -224,9 +224,13 @@ public final class X86Device extends TableDevice implements AutoCloseable {
   }
 
   @Override
+  protected boolean isLeaving() {
+    return workers.isClosed();
+  }
+
+  @Override
   protected PreparedModel compile(Model model, PrepareConfig config)
       throws ValidationException, DeviceException {
-    checkRunning();
     Program program = compile(StaticGraph.resolve(model.main(), catalog()), level(), config);
     PreparedModel prepared = load(model, program);
     if (CachedArguments.isPossible(model.main())) {
@@ -257,12 +261,7 @@ public final class X86Device extends TableDevice implements AutoCloseable {
   }
 
   @Override
-  public PreparedModel prepareFromCache(PrepareConfig config) throws DeviceException {
-    checkRunning();
-    if (config.deadline().hasPassed()) {
-      throw new DeviceException(
-          ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the compilation");
-    }
+  protected PreparedModel restore(PrepareConfig config) throws IOException, DeviceException {
     Constants constants = new Constants();
     PreparedModel loaded = null;
     try {
@@ -271,11 +270,6 @@ public final class X86Device extends TableDevice implements AutoCloseable {
           CachedProgram.read(contents.modelCache().getFirst(), constants, settings());
       loaded = load(cached.arguments(), cached.program());
       return loaded;
-    } catch (IOException e) {
-      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, e.getMessage(), e);
-    } catch (OutOfMemoryError e) {
-      throw new DeviceException(
-          ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "there is no room for the model now", e);
     } finally {
       if (loaded == null) {
         constants.close();
@@ -301,12 +295,6 @@ public final class X86Device extends TableDevice implements AutoCloseable {
       if (loaded == null) {
         program.constants().close();
       }
-    }
-  }
-
-  private void checkRunning() throws DeviceException {
-    if (workers.isClosed()) {
-      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "the device has been stopped");
     }
   }
 

@@ -27,6 +27,7 @@ import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ValidationException;
+import java.io.IOException;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Objects;
@@ -172,10 +173,7 @@ public abstract class TableDevice implements Device {
 
   private PreparedModel prepareHeld(Model model, PrepareConfig config) throws DeviceException {
     validate(model);
-    if (config.deadline().hasPassed()) {
-      throw new DeviceException(
-          ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the compilation");
-    }
+    checkBegins(config);
     Subgraph graph = model.main();
     for (int i = 0; i < graph.operations().size(); i++) {
       checkStays();
@@ -192,14 +190,53 @@ public abstract class TableDevice implements Device {
             info.name() + " cannot read constants in " + pool.kind().halName());
       }
     }
+    return made(() -> compile(model, config));
+  }
+
+  private void checkBegins(PrepareConfig config) throws DeviceException {
+    checkStays();
+    if (config.deadline().hasPassed()) {
+      throw new DeviceException(
+          ErrorStatus.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the compilation");
+    }
+  }
+
+  /** The making of a prepared model. */
+  @FunctionalInterface
+  private interface Making {
+    PreparedModel make() throws ValidationException, IOException, DeviceException;
+  }
+
+  private static PreparedModel made(Making making) throws DeviceException {
     try {
-      return compile(model, config);
+      return making.make();
     } catch (ValidationException e) {
       throw new DeviceException(e.status(), e.getMessage(), e);
+    } catch (IOException e) {
+      throw new DeviceException(ErrorStatus.GENERAL_FAILURE, e.getMessage(), e);
     } catch (OutOfMemoryError e) {
       throw new DeviceException(
           ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT, "there is no room for the model now", e);
     }
+  }
+
+  @Override
+  public final PreparedModel prepareFromCache(PrepareConfig config) throws DeviceException {
+    checkBegins(config);
+    return made(() -> restore(config));
+  }
+
+  /**
+   * Restores what {@link #compile} stored, before its deadline. Refuses here: a device that stores
+   * nothing needs none.
+   *
+   * @throws ValidationException where shapes and values do not fit together
+   * @throws IOException where the files hold something else than the device stored
+   * @throws DeviceException where the cache does not hold it, or the device cannot restore it now
+   */
+  protected PreparedModel restore(PrepareConfig config)
+      throws ValidationException, IOException, DeviceException {
+    return Device.super.prepareFromCache(config);
   }
 
   /**
@@ -213,8 +250,9 @@ public abstract class TableDevice implements Device {
       throws ValidationException, DeviceException;
 
   /**
-   * Returns whether the device is about to leave: what it has not yet begun of a compilation is
-   * then left. Asked between operations. False here: most devices look at an operation quickly.
+   * Returns whether the device is about to leave, or has left: it begins no compilation then, and
+   * leaves what it has not yet begun of one. Asked between operations too. False here: a device
+   * that looks at operations quickly, and has no threads, needs none.
    */
   protected boolean isLeaving() {
     return false;
@@ -222,7 +260,7 @@ public abstract class TableDevice implements Device {
 
   private void checkStays() throws DeviceException {
     if (isLeaving()) {
-      throw DeviceException.failure(info.name() + " is about to leave");
+      throw DeviceException.failure(info.name() + " is about to leave, or has left");
     }
   }
 
