@@ -236,6 +236,18 @@ class OpenSizesTest {
     assertArrayEquals(new double[] {expected}, run(-1, 2, -3).getFirst(), 1e-5);
   }
 
+  /** PyTorch's newer exporter lets each shape have sizes of 0, also where none is one. */
+  @Test
+  void shapesWithoutSizesOfZero() throws Exception {
+    positives(6);
+    file.integers("pairs", new long[] {2}, -1, 2)
+        .node("Reshape", List.of("p", "pairs"), "m", integer("allowzero", 1))
+        .integers("axis", new long[] {1}, 1)
+        .node("ReduceSum", List.of("m", "axis"), "y", integer("keepdims", 0));
+    output("y", FLOAT, -1);
+    assertArrayEquals(new double[] {3, 7}, run(1, -1, 2, 3, -5, 4).getFirst());
+  }
+
   @Test
   void resultsMayHaveNoElements() throws Exception {
     file.input("x", FLOAT, 2)

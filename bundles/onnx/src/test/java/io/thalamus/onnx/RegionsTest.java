@@ -4,6 +4,7 @@ package io.thalamus.onnx;
 import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
 import static io.thalamus.onnx.OnnxFileBuilder.INT64;
 import static io.thalamus.onnx.OnnxFileBuilder.integer;
+import static io.thalamus.onnx.OnnxFileBuilder.ints;
 import static io.thalamus.onnx.OnnxFileBuilder.real;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 
@@ -67,6 +68,24 @@ class RegionsTest {
             real("spatial_scale", 0.5f))
         .output("y", FLOAT, 1, 1, 2, 2);
     assertArrayEquals(new float[] {11, 13, 31, 33}, TestFiles.run(file, image()), 1e-5f);
+  }
+
+  /**
+   * Two regions of image 0, rounded to whole pixels at half the size: from (1, 1) to (3, 4), and all
+   * of it, where two cells of five rows have the middle one in common.
+   */
+  @Test
+  void theLargestOfEachCell() throws Exception {
+    file.input("x", FLOAT, 1, 1, 5, 5)
+        .floats("boxes", new long[] {2, 5}, 0, 1.6f, 2, 6, 8, 0, 0, 0, 8, 8)
+        .node(
+            "MaxRoiPool",
+            List.of("x", "boxes"),
+            "y",
+            ints("pooled_shape", 2, 1),
+            real("spatial_scale", 0.5f))
+        .output("y", FLOAT, 2, 1, 2, 1);
+    assertArrayEquals(new float[] {23, 43, 24, 44}, TestFiles.run(file, image()));
   }
 
   /** The axis of a single place is gone for what comes after, wherever it was. */

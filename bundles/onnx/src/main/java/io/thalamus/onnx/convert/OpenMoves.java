@@ -62,13 +62,14 @@ final class OpenMoves {
 
   static void reshape(Node node) throws ModelFormatException {
     Value value = node.openIn(0);
-    node.require(!node.flag("allowzero", false), "it may have no elements");
+    boolean mayBeNone = node.flag("allowzero", false);
     int[] shape;
     if (!node.has(1)) {
       shape = node.list("shape");
     } else if (node.isKnown(1)) {
       shape = node.ints(1);
       for (int i = 0; i < shape.length; i++) {
+        node.require(shape[i] != 0 || !mayBeNone, "it may have no elements");
         node.require(shape[i] != 0 || i < value.rank(), "it keeps a dimension there is not");
         shape[i] = shape[i] == 0 ? value.dim(i) : shape[i];
       }

@@ -81,6 +81,7 @@ final class OpenOperators {
     table.put("ScatterND", OpenIndexes::scatterNd);
     table.put("CumSum", OpenIndexes::cumSum);
     table.put("RoiAlign", RegionAlign::convert);
+    table.put("MaxRoiPool", RegionAlign::pool);
     table.put("LayerNormalization", OpenOperators::layerNormalization);
     table.put("Conv", OpenOperators::convolution);
     table.put("Resize", Sampling::resize);

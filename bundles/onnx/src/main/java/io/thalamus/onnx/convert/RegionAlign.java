@@ -8,9 +8,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * RoiAlign: means or largest values of samples in the cells of regions whose places are computed.
- * How many samples a cell has must be stated, since it decides on shapes, but where NNAPI's own
- * operation takes as many as a cell has pixels.
+ * MaxRoiPool, by NNAPI's operation, whose boxes lie in the image; and RoiAlign: means or largest
+ * values of samples in the cells of regions whose places are computed. How many samples a cell has
+ * must be stated, since it decides on shapes, but where NNAPI's own operation takes as many as a
+ * cell has pixels.
  */
 final class RegionAlign {
   /** Floats count so far. */
@@ -36,11 +37,42 @@ final class RegionAlign {
 
   static void addTo(Converters table) {
     table.add("RoiAlign", RegionAlign::convert);
+    table.add("MaxRoiPool", RegionAlign::pool);
   }
 
   /** Also where only an execution tells how many regions there are. */
   static void convert(Node node) throws ModelFormatException {
     new RegionAlign(node).convert();
+  }
+
+  /** A row of a region has the number of its image in front of its corners. */
+  static void pool(Node node) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value image = node.in(0);
+    Value rows = node.openIn(1);
+    int[] size = node.list("pooled_shape");
+    node.require(
+        image.rank() == 4 && rows.rank() == 2 && rows.dim(1) == 5 && image.type().isFloat(),
+        "it has the inputs " + image.text() + " and " + rows.text());
+    node.require(size != null && size.length == 2, "it does not say how large its results are");
+    Value regions = OpenSizes.cast(ops, rows, DataType.FLOAT);
+    Value of = OpenSizes.gather(ops, regions, 1, ops.integers(new int[0], 0));
+    Value corners = OpenSizes.gather(ops, regions, 1, ops.integers(new int[] {4}, 1, 2, 3, 4));
+    double ratio = 1 / node.real("spatial_scale", 1);
+    Value found =
+        ops.emitSized(
+            image.type(),
+            new int[] {rows.dim(0), size[0], size[1], image.dim(1)},
+            OperationCode.ROI_POOLING,
+            ops.operand(ops.transpose(image, 0, 2, 3, 1)),
+            ops.operand(corners),
+            ops.operand(OpenSizes.cast(ops, of, DataType.INT32)),
+            ops.int32(size[0]),
+            ops.int32(size[1]),
+            ops.real(ratio),
+            ops.real(ratio),
+            ops.bool(false));
+    node.out(OpenSizes.transpose(ops, found, 0, 3, 1, 2));
   }
 
   private Value add(Value a, Value b) throws ModelFormatException {
