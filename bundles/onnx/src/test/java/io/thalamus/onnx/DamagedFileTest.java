@@ -2,6 +2,7 @@
 package io.thalamus.onnx;
 
 import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
+import static io.thalamus.onnx.OnnxFileBuilder.INT64;
 import static io.thalamus.onnx.OnnxFileBuilder.integer;
 import static io.thalamus.onnx.OnnxFileBuilder.ints;
 import static io.thalamus.onnx.OnnxFileBuilder.text;
@@ -134,6 +135,21 @@ class DamagedFileTest {
             + " here computes it; node 1 Folly 'the Folly': nothing that is known here computes it"
             + " (open dimensions were taken as 1; give others by their input)",
         open);
+  }
+
+  /** What is looked for beside open dimensions, and before slices, may be damaged too. */
+  @Test
+  void nodesWithoutResultsAreRefusedOrLeftOut() {
+    OnnxFileBuilder open =
+        new OnnxFileBuilder()
+            .input("x", FLOAT, -1, -1)
+            .input("n", INT64, 1)
+            .node("Concat", List.of("n", "n"), List.of())
+            .node("Constant", List.of(), List.of())
+            .node("Slice", List.of("x", "n", "n"), "y")
+            .node("MatMul", List.of("y", "x"), "z")
+            .output("z", FLOAT, -1, -1);
+    read(open.build(), "without results");
   }
 
   private static void assertRefused(String message, OnnxFileBuilder file) {

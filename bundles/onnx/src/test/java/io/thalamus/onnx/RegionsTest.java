@@ -71,8 +71,8 @@ class RegionsTest {
   }
 
   /**
-   * Two regions of image 0, rounded to whole pixels at half the size: from (1, 1) to (3, 4), and all
-   * of it, where two cells of five rows have the middle one in common.
+   * Two regions of image 0, rounded to whole pixels at half the size: from (1, 1) to (3, 4), and
+   * all of it, where two cells of five rows have the middle one in common.
    */
   @Test
   void theLargestOfEachCell() throws Exception {

@@ -72,7 +72,10 @@ final class NeededSizes {
     for (int i : NodeOrder.of(graph)) {
       try {
         follow(graph.nodes().get(i));
-      } catch (IndexOutOfBoundsException | ModelFormatException e) {
+      } catch (ArithmeticException
+          | NegativeArraySizeException
+          | IndexOutOfBoundsException
+          | ModelFormatException e) {
         // A damaged one, which its converter reports.
         continue;
       }
@@ -148,8 +151,8 @@ final class NeededSizes {
     String type = node.type();
     OnnxAttribute value = node.attributes().get("value");
     if (type.equals("Constant") && value != null && value.tensor() != null) {
-      constants.put(node.outputs().getFirst(), value.tensor());
-      shapes.put(node.outputs().getFirst(), value.tensor().dims());
+      node.outputs().forEach(name -> constants.put(name, value.tensor()));
+      out(node, 0, value.tensor().dims());
       return;
     }
     for (OnnxAttribute branch : type.equals("If") ? node.attributes().values() : NO_BRANCHES) {

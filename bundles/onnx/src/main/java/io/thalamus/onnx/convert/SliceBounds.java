@@ -38,8 +38,8 @@ final class SliceBounds {
       OnnxNode node = graph.nodes().get(order[at]);
       boolean isPassed =
           PASSING.contains(node.type())
-              && bounds.contains(node.outputs().getFirst())
-              && !others.contains(node.outputs().getFirst());
+              && bounds.containsAll(node.outputs())
+              && node.outputs().stream().noneMatch(others::contains);
       for (int i = 0; i < node.inputs().size(); i++) {
         boolean isBound =
             node.type().equals("Slice")
