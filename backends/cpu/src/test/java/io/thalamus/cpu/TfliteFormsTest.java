@@ -4,6 +4,7 @@ package io.thalamus.cpu;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 
 import com.google.flatbuffers.FlatBufferBuilder;
+import io.thalamus.model.reader.ReadOptions;
 import java.util.Arrays;
 import java.util.function.ToIntFunction;
 import java.util.stream.IntStream;
@@ -13,6 +14,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tensorflow.lite.schema.ActivationFunctionType;
 import org.tensorflow.lite.schema.AddOptions;
+import org.tensorflow.lite.schema.BatchMatMulOptions;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.DepthToSpaceOptions;
@@ -217,6 +219,53 @@ class TfliteFormsTest {
     int y = file.result(TensorType.UINT8, 2, 2);
     file.operator(BuiltinOperator.MATRIX_DIAG, new int[] {x}, y);
     assertGives(new double[] {7, 0, 0, 9}, y);
+  }
+
+  /** Without a scale for the products, stored numbers are taken as such. */
+  @Test
+  void productsOfStoredMatricesAreWhole() throws Exception {
+    int x = file.quantized(TensorType.INT8, 0.5f, new int[] {1, 2}, 100, -128);
+    int y = file.quantized(TensorType.INT8, 0.25f, new int[] {2, 2}, 127, 2, 3, -128);
+    int z = file.result(TensorType.INT32, 1, 2);
+    multiply(x, y, z);
+    assertGives(new double[] {100 * 127 - 128 * 3, 100 * 2 + 128 * 128}, z);
+  }
+
+  /** The largest number of each row is 127, so that no other is rounded. */
+  @Test
+  void rowsOfFiveDimensionsMeetStoredWeights() throws Exception {
+    int x = file.input(TensorType.FLOAT32, new int[] {2, 1, 1, 1, 2}, 127, 3, -127, 5);
+    int y = file.stored(TensorType.INT8, 0.5f, new byte[] {2, 4}, 2, 1);
+    int z = file.result(TensorType.FLOAT32, 2, 1, 1, 1, 1);
+    multiply(x, y, z);
+    file.with(ReadOptions.DEFAULT.withHybrid(true));
+    assertGives(new double[] {133, -117}, z);
+  }
+
+  private void multiply(int x, int y, int z) {
+    file.operator(
+        BuiltinOperator.BATCH_MATMUL,
+        BuiltinOptions.BatchMatMulOptions,
+        flat -> BatchMatMulOptions.createBatchMatMulOptions(flat, false, false, false),
+        new int[] {x, y},
+        z);
+  }
+
+  @Test
+  void storedNumbersAreSpreadToAComputedShape() throws Exception {
+    int x = file.quantized(TensorType.INT8, 0.5f, new int[] {1, 2}, 7, -9);
+    int shape = file.input(TensorType.INT32, new int[] {2}, 2, 2);
+    int y = file.quantized(TensorType.INT8, 0.5f, new int[] {2, 2});
+    file.operator(BuiltinOperator.BROADCAST_TO, new int[] {x, shape}, y);
+    assertGives(new double[] {7, -9, 7, -9}, y);
+  }
+
+  @Test
+  void truthsAreSixteenBits() throws Exception {
+    int x = file.input(TensorType.BOOL, new int[] {2}, 1, 0);
+    int y = file.result(TensorType.UINT16, 2);
+    file.operator(BuiltinOperator.CAST, new int[] {x}, y);
+    assertGives(new double[] {1, 0}, y);
   }
 
   // ---- moves ----

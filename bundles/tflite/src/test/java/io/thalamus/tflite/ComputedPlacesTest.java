@@ -252,4 +252,28 @@ class ComputedPlacesTest {
         "operator 0 SEGMENT_SUM (output 'y'): the number of its segments is not known beforehand",
         assertThrows(ModelFormatException.class, () -> TestFiles.read(file)).getMessage());
   }
+
+  @Test
+  void computedMarginsOfIntegersAreRefusedAsSuch() {
+    int x = file.tensor("x", TensorType.INT32, null, 4);
+    int margins = file.tensor("margins", TensorType.INT32, null, 1, 2);
+    int y = file.tensor("y", TensorType.INT32, null, 6);
+    file.operator(BuiltinOperator.PADV2, new int[] {x, margins, file.scalar("seven", 7)}, y)
+        .graph(new int[] {x, margins}, y);
+    assertEquals(
+        "operator 0 PADV2 (output 'y'): tensor 1 'margins' is not constant, as NNAPI wants it",
+        assertThrows(ModelFormatException.class, () -> TestFiles.read(file)).getMessage());
+  }
+
+  @Test
+  void aConstantWithoutElementsIsNoDamage() {
+    int x = file.tensor("x", TensorType.INT32, null, 1);
+    int none = file.ints("none");
+    int y = file.tensor("y", TensorType.INT32, null, 1);
+    file.operator(BuiltinOperator.ADD, new int[] {x, none}, y).graph(new int[] {x}, y);
+    assertEquals(
+        "operator 0 ADD (output 'y'): tensor 1 'none' has no elements, and NNAPI has no such"
+            + " constant",
+        assertThrows(ModelFormatException.class, () -> TestFiles.read(file)).getMessage());
+  }
 }

@@ -114,9 +114,7 @@ final class Bits {
     FlatTensor to = node.output(0);
     boolean isWhole = node.inOperand(0).type() == OperandCode.TENSOR_INT32;
     if (TensorTypes.isPlain16(to) && from.type() != to.type()) {
-      int whole = from.is(TensorType.BOOL) ? -1 : whole(node, 0);
-      node.require(whole >= 0, "it casts BOOL to " + to.typeName());
-      node.alias(0, kept(node, whole, to));
+      node.alias(0, kept(node, whole(node, 0), to));
       return true;
     }
     if (Unsigned.is(to) && node.inOperand(0).type() == OperandCode.TENSOR_FLOAT32) {

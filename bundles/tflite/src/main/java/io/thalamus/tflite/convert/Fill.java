@@ -64,7 +64,7 @@ final class Fill {
     node.emit(
         OperationCode.MUL,
         List.of(ones, element, node.int32(0)),
-        node.out(0, TensorTypes.code(node.output(0)), open, Quantization.NONE));
+        node.out(0, (OperandCode) value.type(), open, Quantization.NONE));
   }
 
   /** Zeros as real numbers: what is quantized has its zero point. */

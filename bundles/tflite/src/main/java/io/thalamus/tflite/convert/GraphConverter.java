@@ -328,7 +328,9 @@ final class GraphConverter {
       throw new ModelFormatException(
           tensor.isVariable()
               ? tensor.text() + " keeps its value from call to call, which NNAPI does not have"
-              : "the file is damaged: " + tensor.text() + " is read before it is computed");
+              : IntStream.of(tensor.shape()).anyMatch(size -> size == 0)
+                  ? tensor.text() + " has no elements, and NNAPI has no such constant"
+                  : "the file is damaged: " + tensor.text() + " is read before it is computed");
     }
     int operand = Wide16.isQuantized(tensor) ? readFloats(tensor) : constant(tensor);
     operandOfTensor.put(tensor.index(), operand);

@@ -19,6 +19,7 @@ import org.tensorflow.lite.schema.TensorType;
  */
 final class Hybrid {
   private static final int NO_ACTIVATION = 0;
+  private static final int MAX_RANK = 4;
 
   /** The range of a row of zeros, which only must not be divided by. */
   private static final float LEAST_RANGE = 1e-30f;
@@ -46,8 +47,18 @@ final class Hybrid {
 
   /** An operand of rows, rounded where that is wanted. */
   static int rows(Node node, int input, boolean isAsymmetric) throws ModelFormatException {
-    int axis = node.operand(input).shape().rank() - 1;
-    return isWanted(node, 0) ? new Hybrid(node).rounded(input, isAsymmetric, axis) : input;
+    if (!isWanted(node, 0)) {
+      return input;
+    }
+    Shape shape = node.operand(input).shape();
+    int axis = shape.rank() - 1;
+    if (shape.rank() <= MAX_RANK || !shape.isFullySpecified()) {
+      return new Hybrid(node).rounded(input, isAsymmetric, axis);
+    }
+    int length = shape.dimension(axis);
+    int count = Math.toIntExact(shape.elementCount() / length);
+    int rows = Reshape.reshaped(node, input, Shape.of(count, length));
+    return Reshape.reshaped(node, new Hybrid(node).rounded(rows, isAsymmetric, 1), shape);
   }
 
   private int rounded(int input, boolean isAsymmetric, int... axes) throws ModelFormatException {

@@ -2,6 +2,7 @@
 package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
@@ -12,6 +13,7 @@ import org.tensorflow.lite.schema.BatchMatMulOptions;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.FullyConnectedOptions;
 import org.tensorflow.lite.schema.FullyConnectedOptionsWeightsFormat;
+import org.tensorflow.lite.schema.TensorType;
 
 /** Dense layers and products of matrices. */
 final class MatrixMultiply {
@@ -106,6 +108,17 @@ final class MatrixMultiply {
   private static void batchMatMul(Node node) throws ModelFormatException {
     BatchMatMulOptions options = node.options(new BatchMatMulOptions());
     boolean isOfColumns = node.get(options::adjX);
+    if (node.output(0).is(TensorType.INT32) && FloatFallback.isQuantized8(node.inOperand(0))) {
+      node.emit(
+          ThalamusExtension.BATCH_MATMUL,
+          List.of(
+              stored(node, 0),
+              stored(node, 1),
+              node.bool(isOfColumns),
+              node.bool(node.get(options::adjY))),
+          node.out(0));
+      return;
+    }
     node.emit(
         ThalamusExtension.BATCH_MATMUL,
         List.of(
@@ -116,6 +129,11 @@ final class MatrixMultiply {
             node.bool(isOfColumns),
             node.bool(node.get(options::adjY))),
         node.out(0));
+  }
+
+  /** The stored numbers: without a scale for its results, TensorFlow Lite takes them as such. */
+  private static int stored(Node node, int input) throws ModelFormatException {
+    return Bits.converted(node, node.in(input), OperandCode.TENSOR_INT32);
   }
 
   private static int columns(Shape weights) {

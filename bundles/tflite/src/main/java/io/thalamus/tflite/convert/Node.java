@@ -314,9 +314,13 @@ final class Node {
   /** The same, where its properties are not those that the file gives. */
   int out(int output, OperandCode type, Shape shape, Quantization quantization)
       throws ModelFormatException {
-    return isWhole(output(output))
-        ? later(OperandCode.TENSOR_INT32, shape, output(output))
-        : graph.write(output(output), type, shape, quantization);
+    FlatTensor tensor = output(output);
+    if (isWhole(tensor)) {
+      return later(OperandCode.TENSOR_INT32, shape, tensor);
+    }
+    return isReal(tensor) && type == OperandCode.TENSOR_FLOAT32
+        ? later(type, shape, tensor)
+        : graph.write(tensor, type, shape, quantization);
   }
 
   /** Returns whether an output is computed as real numbers and quantized afterwards. */

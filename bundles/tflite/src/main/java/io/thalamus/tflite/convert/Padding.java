@@ -31,7 +31,7 @@ final class Padding {
 
   private static void pad(Node node) throws ModelFormatException {
     Operand data = node.inOperand(0);
-    if (Strided.isBeyond(data) && node.isKnown(1)) {
+    if (Strided.isBeyond(data)) {
       int[] margins = node.ints(1);
       join(node, node.in(0), margins, zero(node, data), node.out(0));
       return;
@@ -50,8 +50,7 @@ final class Padding {
       return;
     }
     Operand data = node.inOperand(0);
-    boolean isBeyond = Strided.isBeyond(data) || !node.input(2).isConstant();
-    if (isBeyond && node.isKnown(1)) {
+    if (Strided.isBeyond(data) || !node.input(2).isConstant()) {
       Operand value = node.inOperand(2);
       node.require(
           value.shape().isFullySpecified() && value.shape().elementCount() == 1,
