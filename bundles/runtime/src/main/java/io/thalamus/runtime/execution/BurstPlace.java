@@ -10,36 +10,19 @@ import io.thalamus.runtime.plan.PreparedPlan;
 import io.thalamus.runtime.plan.PreparedStep;
 import io.thalamus.runtime.registry.DeviceBurst;
 import java.util.Arrays;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * One of the executions that a burst takes at once. It keeps what one of them needs for the next:
  * memories for copies, and arguments that were checked, their places, and the requests of steps,
  * which are the same again if the arguments are. From the second execution with the same arguments
- * on it also holds their memories and the plan, so that the next one need not claim them. Used by
- * the execution that has taken it; the counts may be read by all.
- *
- * <p>Other threads have it let go of what it holds, when a memory is closed or the plan is
- * exchanged. One of them does that itself if no execution has the place; otherwise the execution
- * does at its end:
- *
- * <pre>
- *   FREE    -- take --> TAKEN -- exit --> FREE
- *   FREE    -- letGo --> EMPTIED --> FREE      TAKEN -- letGo --> STALE -- exit --> FREE
- *   FREE    -- close --> CLOSED                TAKEN, STALE -- close --> CLOSING -- exit --> CLOSED
- * </pre>
+ * on it also holds their memories and the plan, so that the next one need not claim them, until one
+ * of the memories is closed or the plan is exchanged. Used by the execution that has taken it; the
+ * counts may be read by all.
  */
 final class BurstPlace implements SharedMemory.CloseListener {
-  private static final int FREE = 0;
-  private static final int TAKEN = 1;
-  private static final int STALE = 2;
-  private static final int EMPTIED = 3;
-  private static final int CLOSING = 4;
-  private static final int CLOSED = 5;
-
   private final BurstImpl burst;
-  private final AtomicInteger state = new AtomicInteger(FREE);
+  private final Claim claim = new Claim(this::empty, this::end);
   private final Scratch scratch = new Scratch();
 
   // Written by the execution that has the place.
@@ -80,12 +63,7 @@ final class BurstPlace implements SharedMemory.CloseListener {
 
   /** Takes the place unless another execution has it, or it is closed. */
   boolean take() {
-    int now = state.get();
-    while (now == EMPTIED || (now == FREE && !state.compareAndSet(FREE, TAKEN))) {
-      Thread.onSpinWait();
-      now = state.get();
-    }
-    return now == FREE;
+    return claim.take();
   }
 
   /** Ends the execution that has the place. */
@@ -94,49 +72,20 @@ final class BurstPlace implements SharedMemory.CloseListener {
     if (frame == null && held != null) {
       empty();
     }
-    if (state.compareAndSet(TAKEN, FREE)) {
-      return;
-    }
-    empty();
-    if (!state.compareAndSet(STALE, FREE)) {
-      end();
-    }
+    claim.exit();
   }
 
   /** Lets go of what is held for the next execution, now or when the one under way ends. */
   void letGo() {
-    int now = state.get();
-    while (now == FREE || now == TAKEN) {
-      if (state.compareAndSet(now, now == FREE ? EMPTIED : STALE)) {
-        if (now == FREE) {
-          empty();
-          state.set(FREE);
-        }
-        return;
-      }
-      now = state.get();
-    }
+    claim.empty();
   }
 
   /** Gives everything back, now or when the execution under way ends. */
   void close() {
-    int now = state.get();
-    while (now < CLOSING) {
-      if (now == EMPTIED) {
-        Thread.onSpinWait();
-      } else if (state.compareAndSet(now, now == FREE ? CLOSED : CLOSING)) {
-        if (now == FREE) {
-          empty();
-          end();
-        }
-        return;
-      }
-      now = state.get();
-    }
+    claim.close();
   }
 
   private void end() {
-    state.set(CLOSED);
     bounds = new Bound[0];
     scratch.close();
     burst.ended();
@@ -145,7 +94,7 @@ final class BurstPlace implements SharedMemory.CloseListener {
   /** Lets go of a memory that its owner closes. */
   @Override
   public void closed(SharedMemory memory) {
-    letGo();
+    claim.empty();
   }
 
   private void empty() {
