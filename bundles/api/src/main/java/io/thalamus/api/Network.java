@@ -2,16 +2,20 @@
 package io.thalamus.api;
 
 import io.thalamus.api.picture.Picture;
+import io.thalamus.model.Lifetime;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
+import io.thalamus.model.reader.ModelFile;
 import io.thalamus.model.reader.ReadOptions;
 import java.awt.image.BufferedImage;
+import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -28,6 +32,9 @@ import java.util.stream.Stream;
  * latest eight such compilations are kept. A dimension may also be 0 where the format has a meaning
  * for it, as in what a decoder has seen before its first step: {@link Tensor#allocate} makes such a
  * tensor.
+ *
+ * <p>An input that is a state and begins with a value of the file ({@link ModelFile#firstValue})
+ * may be left out, and then has that value.
  */
 public final class Network implements AutoCloseable {
   private final LoadedModel loaded;
@@ -115,8 +122,15 @@ public final class Network implements AutoCloseable {
     return IntStream.range(0, main.outputIndexes().size()).mapToObj(main::output).toList();
   }
 
-  /** Executes with one tensor for each input. */
+  /** Executes with one tensor for each input; the last ones may be states that are left out. */
   public Answer run(Tensor... inputs) throws NeuralNetworksException {
+    if (inputs.length < inputs().size() && inputs.length >= loaded.file().neededInputs()) {
+      Tensor[] all = Arrays.copyOf(inputs, inputs().size());
+      for (int i = inputs.length; i < all.length; i++) {
+        all[i] = firstValue(i).orElseThrow();
+      }
+      return run(all);
+    }
     Map<String, Shape> shapes =
         loaded.file().shapesForValues(Arrays.stream(inputs).map(Tensor::shape).toList());
     if (shapes.isEmpty()) {
@@ -133,8 +147,21 @@ public final class Network implements AutoCloseable {
   }
 
   /** Executes with tensors by the names of the inputs. */
-  public Answer run(Map<String, Tensor> inputs) throws NeuralNetworksException {
+  public Answer run(Map<String, Tensor> given) throws NeuralNetworksException {
     List<Operand> operands = inputs();
+    Map<String, Tensor> inputs = given;
+    for (int i = 0; i < operands.size(); i++) {
+      Optional<Tensor> first = firstValue(i);
+      if (first.isPresent() && !inputs.containsKey(operands.get(i).name())) {
+        inputs = new HashMap<>(inputs);
+        inputs.put(operands.get(i).name(), first.get());
+      }
+    }
+    return runAll(operands, inputs);
+  }
+
+  private Answer runAll(List<Operand> operands, Map<String, Tensor> inputs)
+      throws NeuralNetworksException {
     Map<String, Shape> shapes = Map.of();
     if (operands.stream().allMatch(operand -> inputs.containsKey(operand.name()))) {
       shapes =
@@ -176,13 +203,21 @@ public final class Network implements AutoCloseable {
   /** Executes with a picture, which is resized and normalized as the only input wants it. */
   public Answer run(BufferedImage picture) throws NeuralNetworksException {
     List<Operand> operands = inputs();
-    if (operands.size() != 1) {
+    if (operands.isEmpty() || operands.size() > 1 && loaded.file().neededInputs() != 1) {
       throw NeuralNetworksException.badData(
           "the model has " + operands.size() + " inputs; make a tensor of the picture for one");
     }
     Picture shown = Picture.of(picture);
     Operand wanted = shown.sized(operands.getFirst(), loaded.file().input(0));
     return run(shown.tensor(wanted, loaded.file().normalization(0)));
+  }
+
+  private Optional<Tensor> firstValue(int index) throws NeuralNetworksException {
+    Optional<Lifetime.Constant> value = loaded.file().firstValue(index);
+    return value.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            Tensor.of(inputs().get(index), value.get().bytes().toArray(ValueLayout.JAVA_BYTE)));
   }
 
   /** Returns an input as it is compiled if it has so many elements; else with open dimensions. */

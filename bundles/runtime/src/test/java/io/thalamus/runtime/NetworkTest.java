@@ -15,6 +15,7 @@ import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.api.Tensor;
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFile;
@@ -30,6 +31,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -184,6 +186,52 @@ class NetworkTest {
     assertEquals(24, reader.reads.get());
     network.close();
     assertThrows(IllegalStateException.class, () -> network.run(new float[3]));
+  }
+
+  /** A format of {@code y = x + s.next}, where {@code s.next = x + s} and s begins with 10. */
+  private static final class StateReader implements ModelReader {
+    @Override
+    public String format() {
+      return "State";
+    }
+
+    @Override
+    public boolean accepts(String fileName, MemorySegment head) {
+      return head.get(ValueLayout.JAVA_BYTE, 0) == 'S';
+    }
+
+    @Override
+    public ModelFile read(SharedMemory file) {
+      Graphs.Builder g = new Graphs.Builder(1);
+      int x = g.input("x");
+      int s = g.input("s");
+      int y = g.output("y");
+      int next = g.output("s.next");
+      g.op(OperationCode.ADD, x, s, next).op(OperationCode.ADD, x, next, y);
+      byte[] ten = new byte[4];
+      MemorySegment.ofArray(ten).set(Graphs.FLOAT, 0, 10);
+      return ModelFile.of(g.model(), format()).withFirstValues(Map.of(1, new ConstantCopy(ten)));
+    }
+  }
+
+  @Test
+  void aStateThatIsLeftOutBeginsWithTheValueOfTheFile() throws Exception {
+    runtime.loader.addReader(new StateReader());
+    try (Network network = open(new byte[] {'S'})) {
+      Map<String, Tensor> inputs = new HashMap<>();
+      float[] expected = {12, 15, 19}; // 1 + 11, 2 + 13, 3 + 16
+      for (int step = 1; step <= expected.length; step++) {
+        inputs.put("x", Tensor.floats(new float[] {step}, 1));
+        Answer answer = network.run(inputs);
+        assertEquals(expected[step - 1], answer.output("y").real(0));
+        inputs.put("s", answer.output("s.next"));
+      }
+      assertEquals(12, network.run(new float[] {1}).output("y").real(0));
+      assertEquals(2, network.run(new float[] {1}, new float[] {0}).output("y").real(0));
+      String inputsOfTwo = "the model has 2 inputs (x TENSOR_FLOAT32 1, s TENSOR_FLOAT32 1), ";
+      assertRefused(
+          ResultCode.BAD_DATA, inputsOfTwo + "0 given", () -> network.run(new float[0][]));
+    }
   }
 
   @Test

@@ -58,8 +58,8 @@ public record StreamOptions(
    *
    * @param input its index
    * @param output its index; of the input's type, quantization and dimensions
-   * @param initial the contents for the first frame, which must be there until the stream begins;
-   *     empty for zeros
+   * @param initial the contents for the first frame, which must be there until the stream begins,
+   *     such as the bytes of a file's first value; empty for zeros
    */
   public record State(int input, int output, Optional<MemorySegment> initial) {
     public State {

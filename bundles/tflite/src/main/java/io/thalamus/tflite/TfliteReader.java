@@ -2,7 +2,6 @@
 package io.thalamus.tflite;
 
 import io.thalamus.memory.SharedMemory;
-import io.thalamus.model.Model;
 import io.thalamus.model.reader.ModelFile;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.model.reader.ModelReader;
@@ -87,8 +86,8 @@ public final class TfliteReader implements ModelReader {
     }
   }
 
-  private static Model convert(FlatModel content, EntryPoint entry, ReadOptions options)
-      throws ModelFormatException {
+  private static ModelConverter.Converted convert(
+      FlatModel content, EntryPoint entry, ReadOptions options) throws ModelFormatException {
     try {
       return ModelConverter.convert(content, entry, options, Standard.CONVERTERS);
     } catch (ModelFormatException e) {
@@ -106,7 +105,7 @@ public final class TfliteReader implements ModelReader {
   private ModelFile convert(SharedMemory file, ReadOptions options) throws ModelFormatException {
     FlatModel content = FlatModelReader.read(file);
     EntryPoint entry = EntryPoint.of(content, options);
-    Model model = convert(content, entry, options);
+    ModelConverter.Converted converted = convert(content, entry, options);
     FileMetadata metadata = FileMetadata.read(content);
     boolean isMain = entry.graph().index() == 0;
     List<String> unsigned =
@@ -116,12 +115,13 @@ public final class TfliteReader implements ModelReader {
             .map(tensor -> entry.outputNames().getOrDefault(tensor.index(), tensor.name()))
             .toList();
     return new ModelFile(
-            model,
+            converted.model(),
             FORMAT,
             metadata.description(),
             isMain ? metadata.normalizations() : Map.of(),
             isMain ? metadata.labels() : List.of())
         .withUnsignedResults(unsigned)
+        .withFirstValues(converted.firstValues())
         .withOpenInputs(entry.openInputs())
         .withSignatures(content.signatures().stream().map(FlatSignature::name).toList());
   }

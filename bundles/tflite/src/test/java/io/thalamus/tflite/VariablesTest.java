@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ModelFile;
 import io.thalamus.model.reader.ModelFormatException;
+import java.lang.foreign.ValueLayout;
+import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
@@ -114,6 +120,85 @@ class VariablesTest {
         "ADD(count, count, 0) -> sum\nADD(sum, sum, 0) -> sum\n"
             + "CAST(sum) -> sum\nCAST(sum) -> count.next",
         ModelText.of(read()));
+  }
+
+  /** {@code count += x}, which is also the result; the graph that is called once follows. */
+  private void counter() {
+    int x = file.floats("x", 1, 2);
+    int read = file.floats("read", 1, 2);
+    int sum = file.floats("sum", 1, 2);
+    file.callOnce();
+    int handle = handle("count");
+    file.operator(BuiltinOperator.READ_VARIABLE, new int[] {handle}, read)
+        .operator(BuiltinOperator.ADD, new int[] {read, x}, sum)
+        .operator(BuiltinOperator.ASSIGN_VARIABLE, new int[] {handle, sum})
+        .graph(new int[] {x}, sum);
+  }
+
+  private void assertBeginsWith(float... values) throws ModelFormatException {
+    ModelFile read = TestFiles.read(file);
+    assertEquals(Set.of(1), read.firstValues().keySet());
+    assertEquals("count", read.input(1).name());
+    assertEquals(1, read.neededInputs());
+    assertArrayEquals(
+        TfliteFileBuilder.floatBytes(values),
+        read.firstValue(1).orElseThrow().bytes().toArray(ValueLayout.JAVA_BYTE));
+  }
+
+  private int constant(float... values) {
+    byte[] bytes = TfliteFileBuilder.floatBytes(values);
+    return file.constant("first", TensorType.FLOAT32, null, bytes, 1, 2);
+  }
+
+  @Test
+  void firstValueOfAStateIsToldBesideTheModel() throws ModelFormatException {
+    counter();
+    int handle = handle("count");
+    file.operator(BuiltinOperator.ASSIGN_VARIABLE, new int[] {handle, constant(2.5f, -1)})
+        .graph(new int[0]);
+    assertBeginsWith(2.5f, -1);
+  }
+
+  /** The graph fills a tensor, sets another variable to it, and the state to what that holds. */
+  @Test
+  void firstValueMayBeDerived() throws ModelFormatException {
+    counter();
+    int other = handle("other");
+    int handle = handle("count");
+    int filled = file.floats("filled", 1, 2);
+    int read = file.floats("read", 1, 2);
+    int three =
+        file.constant("three", TensorType.FLOAT32, null, TfliteFileBuilder.floatBytes(3), 1);
+    file.operator(BuiltinOperator.FILL, new int[] {file.ints("sizes", 1, 2), three}, filled)
+        .operator(BuiltinOperator.ASSIGN_VARIABLE, new int[] {other, filled})
+        .operator(BuiltinOperator.READ_VARIABLE, new int[] {other}, read)
+        .operator(BuiltinOperator.ASSIGN_VARIABLE, new int[] {handle, read})
+        .graph(new int[0]);
+    assertBeginsWith(3, 3);
+  }
+
+  @Test
+  void stateThatBeginsWithZerosHasNoFirstValue() throws ModelFormatException {
+    counter();
+    first("count");
+    ModelFile read = TestFiles.read(file);
+    assertEquals(Map.of(), read.firstValues());
+    assertEquals(2, read.neededInputs());
+  }
+
+  @Test
+  void firstValueThatOnlyAnExecutionTellsIsRefused() {
+    counter();
+    int handle = handle("count");
+    int value = constant(2, 3);
+    int sum = file.floats("sum", 1, 2);
+    file.operator(BuiltinOperator.ADD, new int[] {value, value}, sum)
+        .operator(BuiltinOperator.ASSIGN_VARIABLE, new int[] {handle, sum})
+        .graph(new int[0]);
+    String message = assertThrows(ModelFormatException.class, this::read).getMessage();
+    assertTrue(
+        message.endsWith("the first value of variable 'count' is not known beforehand"), message);
+    assertEquals(1, message.lines().count());
   }
 
   @Test

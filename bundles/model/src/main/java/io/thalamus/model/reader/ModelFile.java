@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.model.reader;
 
+import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
@@ -21,6 +22,8 @@ import java.util.Optional;
  * @param openInputs by input index, the dimensions of inputs that have open ones, which are 0; the
  *     model has sizes for them
  * @param signatures the names of the entry points; empty where the file names none
+ * @param firstValues by input index, what states begin with where the file says so and it is not
+ *     zeros; a value may lie in the memory of the file
  */
 public record ModelFile(
     Model model,
@@ -29,7 +32,8 @@ public record ModelFile(
     Map<Integer, Normalization> normalizations,
     List<String> labels,
     Map<Integer, Shape> openInputs,
-    List<String> signatures) {
+    List<String> signatures,
+    Map<Integer, Lifetime.Constant> firstValues) {
   public ModelFile {
     Objects.requireNonNull(model, "model");
     Objects.requireNonNull(format, "format");
@@ -38,6 +42,7 @@ public record ModelFile(
     labels = List.copyOf(labels);
     openInputs = Map.copyOf(openInputs);
     signatures = List.copyOf(signatures);
+    firstValues = Map.copyOf(firstValues);
   }
 
   /** A model whose dimensions are all fixed, with one entry point. */
@@ -47,7 +52,7 @@ public record ModelFile(
       String description,
       Map<Integer, Normalization> normalizations,
       List<String> labels) {
-    this(model, format, description, normalizations, labels, Map.of(), List.of());
+    this(model, format, description, normalizations, labels, Map.of(), List.of(), Map.of());
   }
 
   /** A model whose file says nothing else. */
@@ -73,17 +78,26 @@ public record ModelFile(
         normalizations,
         labels,
         openInputs,
-        signatures);
+        signatures,
+        firstValues);
   }
 
   /** Returns the same with these dimensions of inputs, by input index; 0 for an open one. */
   public ModelFile withOpenInputs(Map<Integer, Shape> open) {
-    return new ModelFile(model, format, description, normalizations, labels, open, signatures);
+    return new ModelFile(
+        model, format, description, normalizations, labels, open, signatures, firstValues);
   }
 
   /** Returns the same with these names of entry points. */
   public ModelFile withSignatures(List<String> names) {
-    return new ModelFile(model, format, description, normalizations, labels, openInputs, names);
+    return new ModelFile(
+        model, format, description, normalizations, labels, openInputs, names, firstValues);
+  }
+
+  /** Returns the same with these values that states begin with, by input index. */
+  public ModelFile withFirstValues(Map<Integer, Lifetime.Constant> values) {
+    return new ModelFile(
+        model, format, description, normalizations, labels, openInputs, signatures, values);
   }
 
   /** Returns an input; its open dimensions are 0. */
@@ -130,6 +144,22 @@ public record ModelFile(
   /** The normalization of an input in training, when the file states it. */
   public Optional<Normalization> normalization(int input) {
     return Optional.ofNullable(normalizations.get(input));
+  }
+
+  /**
+   * Returns what an input begins with that is a state; empty if the file says nothing, or zeros.
+   */
+  public Optional<Lifetime.Constant> firstValue(int input) {
+    return Optional.ofNullable(firstValues.get(input));
+  }
+
+  /** Returns the number of inputs without the last ones that have first values. */
+  public int neededInputs() {
+    int needed = model.main().inputIndexes().size();
+    while (needed > 0 && firstValues.containsKey(needed - 1)) {
+      needed--;
+    }
+    return needed;
   }
 
   /** {@code fed = (value - mean) / std}, for values of 0 to 255. */

@@ -75,7 +75,7 @@ final class LoadedVersion {
         file.toString(),
         networks.load(file),
         options,
-        loaded -> new Signature(loaded.model().main(), OpenShapes.of(loaded, states), states),
+        loaded -> new Signature(loaded.file(), OpenShapes.of(loaded, states), states),
         joins);
   }
 

@@ -7,8 +7,8 @@ import java.util.List;
 
 /**
  * The states of one sequence, twice: an execution reads one half and writes the other, so that one
- * that fails has changed nothing. At the beginning they are zeros. Used by one request at a time;
- * its owner closes it.
+ * that fails has changed nothing. They begin with the values that the model's file says, else with
+ * zeros. Used by one request at a time; its owner closes it.
  */
 final class SequenceState implements AutoCloseable {
   private static final long ALIGNMENT = 64;
@@ -21,7 +21,9 @@ final class SequenceState implements AutoCloseable {
     before = new MemorySegment[states.size()];
     after = new MemorySegment[states.size()];
     for (int i = 0; i < before.length; i++) {
-      before[i] = arena.allocate(states.get(i).byteSize(), ALIGNMENT);
+      MemorySegment first = arena.allocate(states.get(i).byteSize(), ALIGNMENT);
+      states.get(i).first().ifPresent(value -> first.copyFrom(value.bytes()));
+      before[i] = first;
       after[i] = arena.allocate(states.get(i).byteSize(), ALIGNMENT);
     }
   }

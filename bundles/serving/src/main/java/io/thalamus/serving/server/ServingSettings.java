@@ -46,7 +46,8 @@ public @interface ServingSettings {
       name = "States",
       description =
           "MODEL:OUTPUT=INPUT: the output is kept, and is the input of the next request of the same"
-              + " sequence; zeros at its start. Clients see neither")
+              + " sequence; at its start the first value of the file, else zeros. Clients see"
+              + " neither")
   String[] states() default {};
 
   @AttributeDefinition(

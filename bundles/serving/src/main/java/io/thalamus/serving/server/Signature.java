@@ -2,9 +2,11 @@
 package io.thalamus.serving.server;
 
 import io.thalamus.model.Elements;
+import io.thalamus.model.Lifetime;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
+import io.thalamus.model.reader.ModelFile;
 import io.thalamus.serving.Datatype;
 import io.thalamus.serving.Failure;
 import io.thalamus.serving.InferenceRequest.Input;
@@ -14,6 +16,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -32,8 +35,9 @@ final class Signature {
    *
    * @param input the index of the input in the model
    * @param output the index of the output in the model
+   * @param first the value at the beginning of a sequence; empty for zeros
    */
-  record State(int input, int output, long byteSize) {}
+  record State(int input, int output, long byteSize, Optional<Lifetime.Constant> first) {}
 
   private Signature(Subgraph graph, List<Place> inputs, List<Place> outputs, List<State> states) {
     this.graph = graph;
@@ -43,15 +47,15 @@ final class Signature {
   }
 
   /**
-   * The signature of a graph.
+   * The signature of a model.
    *
    * @param open the dimensions that clients see, 0 for an open one
    * @param states the names of outputs to the names of inputs that they become
    * @throws ServingException with UNSUPPORTED if the protocol has no datatype for a tensor, and
    *     INVALID_ARGUMENT if a state is not one of the graph
    */
-  Signature(Subgraph graph, OpenShapes open, Map<String, String> states) throws ServingException {
-    this.graph = graph;
+  Signature(ModelFile file, OpenShapes open, Map<String, String> states) throws ServingException {
+    this.graph = file.model().main();
     this.states = new ArrayList<>();
     List<Place> allInputs = places("input", graph, graph.inputIndexes(), open.inputs());
     List<Place> allOutputs = places("output", graph, graph.outputIndexes(), open.outputs());
@@ -63,7 +67,9 @@ final class Signature {
       if (!from.isSizeKnown() || !from.type().equals(to.type()) || !sameShape(from, to)) {
         throw ServingException.invalid("state " + from.text() + " does not fit input " + to.text());
       }
-      this.states.add(new State(input.index(), output.index(), from.byteSize()));
+      this.states.add(
+          new State(
+              input.index(), output.index(), from.byteSize(), file.firstValue(input.index())));
     }
     this.inputs = List.copyOf(allInputs);
     this.outputs = List.copyOf(allOutputs);

@@ -44,9 +44,10 @@ import java.util.function.Function;
 /**
  * Networks whose model files are texts: {@code times 3} is a model from {@code x}, any number of
  * rows of two floats, to {@code y}, three times as much; {@code sum} adds the float {@code x} to
- * the float {@code s}, which gives {@code t}, and {@code y} twice as much; {@code open 3} is {@code
- * times 3} in a file that is read for one row unless somebody wants others, {@link #mostRows} at
- * most. What else there is cannot be read. Knows what is open. Thread-safe.
+ * the float {@code s}, which gives {@code t}, and {@code y} twice as much, where {@code sum 5} lets
+ * {@code s} begin with 5; {@code open 3} is {@code times 3} in a file that is read for one row
+ * unless somebody wants others, {@link #mostRows} at most. What else there is cannot be read. Knows
+ * what is open. Thread-safe.
  */
 final class FakeNetworks {
   static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT_UNALIGNED;
@@ -160,7 +161,7 @@ final class FakeNetworks {
     }
     onLoad.run();
     String text = new String(bytes, StandardCharsets.UTF_8);
-    if (!text.startsWith("times ") && !text.startsWith("open ") && !text.equals("sum")) {
+    if (!text.startsWith("times ") && !text.startsWith("open ") && !text.startsWith("sum")) {
       throw new NeuralNetworksException(ResultCode.BAD_DATA, path + ": damaged at\nbyte 0");
     }
     return read(path.toString(), text, digest, ReadOptions.DEFAULT);
@@ -168,7 +169,7 @@ final class FakeNetworks {
 
   private LoadedModel read(String name, String text, byte[] digest, ReadOptions options)
       throws NeuralNetworksException {
-    boolean isSum = text.equals("sum");
+    boolean isSum = text.startsWith("sum");
     boolean isOpen = text.startsWith("open ");
     Shape open = Shape.of(0, 2);
     Shape shape =
@@ -186,7 +187,10 @@ final class FakeNetworks {
     graph.float32(isSum ? Float.NaN : Float.parseFloat(text.split(" ")[1].strip()));
     Model model = Model.of(graph.build());
     ModelFile plain = ModelFile.of(model, format);
-    ModelFile file = isOpen ? plain.withOpenInputs(Map.of(0, open)) : plain;
+    ModelFile file =
+        isOpen
+            ? plain.withOpenInputs(Map.of(0, open))
+            : isSum && text.contains(" ") ? plain.withFirstValues(Map.of(1, number(text))) : plain;
     this.open.incrementAndGet();
     return proxy(
         LoadedModel.class,
@@ -203,6 +207,12 @@ final class FakeNetworks {
               }
               default -> throw new UnsupportedOperationException(method.getName());
             });
+  }
+
+  private static ConstantCopy number(String text) {
+    byte[] bytes = new byte[Float.BYTES];
+    MemorySegment.ofArray(bytes).set(FLOAT, 0, Float.parseFloat(text.split(" ")[1].strip()));
+    return new ConstantCopy(bytes);
   }
 
   private Compilation compile(Model model) {

@@ -98,6 +98,17 @@ class SequencesTest extends ServerTest {
   }
 
   @Test
+  void aSequenceBeginsWithTheFirstValueOfTheFile() throws Exception {
+    write("m.tflite", "sum 5");
+    look();
+    look();
+    assertEquals(12, value(start(1, null)));
+    assertEquals(12, value(start(1, begin("1"))));
+    assertEquals(16, value(start(2, next("1"))));
+    assertEquals(22, value(start(3, next("1"))));
+  }
+
+  @Test
   void requestsOfOneSequenceAreExecutedInTurn() throws Exception {
     value(start(1, begin("1")));
     CompletableFuture<Void> gate = new CompletableFuture<>();

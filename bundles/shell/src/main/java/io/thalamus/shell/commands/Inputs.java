@@ -19,6 +19,7 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFile;
 import io.thalamus.shell.tensor.InputFile;
+import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -60,7 +61,8 @@ final class Inputs implements AutoCloseable {
   }
 
   /**
-   * Reads one value for each input.
+   * Reads one value for each input. The last inputs may be states that are left out, which have
+   * their first values.
    *
    * @throws CommandException where there are too many or too few words, a picture's normalization
    *     is not known, or a file cannot be read or does not fit
@@ -69,7 +71,7 @@ final class Inputs implements AutoCloseable {
       throws CommandException, NeuralNetworksException {
     Subgraph main = file.model().main();
     int wanted = main.inputIndexes().size();
-    if (words.size() != wanted) {
+    if (words.size() > wanted || words.size() < file.neededInputs()) {
       String names =
           IntStream.range(0, wanted)
               .mapToObj(i -> main.input(i).text())
@@ -80,8 +82,12 @@ final class Inputs implements AutoCloseable {
                   Units.plural(wanted, "input"), names, words.isEmpty() ? "none" : words.size()));
     }
     List<Tensor> values = new ArrayList<>();
-    for (int i = 0; i < wanted; i++) {
-      values.add(read(words.get(i), main.input(i), file.input(i), file.normalization(i)));
+    for (int i = words.size(); i < wanted; i++) {
+      byte[] first = file.firstValues().get(i).bytes().toArray(ValueLayout.JAVA_BYTE);
+      values.add(Tensor.of(main.input(i), first));
+    }
+    for (int i = 0; i < words.size(); i++) {
+      values.add(i, read(words.get(i), main.input(i), file.input(i), file.normalization(i)));
     }
     return values;
   }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.commands;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.console.CommandException;
+import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
@@ -18,6 +20,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -33,7 +36,9 @@ class ModelFilesTest {
 
   @BeforeEach
   void open() {
-    terminal = new Terminal(folder, new InfoCommand(models), new ExportCommand(models));
+    terminal =
+        new Terminal(
+            folder, new InfoCommand(models), new ExportCommand(models), new RunCommand(models));
   }
 
   @AfterEach
@@ -79,6 +84,34 @@ class ModelFilesTest {
                 CommandException.class, () -> terminal.type("nn:export float.tflite no/m.json"))
             .getMessage()
             .startsWith("cannot write to no/m.json: "));
+  }
+
+  @Test
+  void stateThatIsLeftOutBeginsWithTheValueOfTheFile() throws Exception {
+    SubgraphBuilder builder = new SubgraphBuilder();
+    OperandCode type = OperandCode.TENSOR_FLOAT32;
+    int x = builder.input("x", type, Shape.of(1), Quantization.NONE);
+    int s = builder.input("s", type, Shape.of(1), Quantization.NONE);
+    int out = builder.output("s.next", type, Shape.of(1), Quantization.NONE);
+    builder.operation(OperationCode.ADD, List.of(x, s, builder.int32(0)), List.of(out));
+    byte[] first = {1, 2, 3, 4};
+    byte[] given = {5, 6, 7, 8};
+    file(
+        "count.tflite",
+        ModelFile.of(Model.of(builder.build()), "Test format")
+            .withFirstValues(Map.of(1, new ConstantCopy(first))));
+    networks.outputs.put(0, new byte[4]);
+    networks.outputShapes.put(0, Shape.of(1));
+    Files.write(folder.resolve("given.bin"), given);
+    terminal.type("nn:run count.tflite given.bin");
+    assertArrayEquals(given, networks.inputs.get(0));
+    assertArrayEquals(first, networks.inputs.get(1));
+    terminal.type("nn:run count.tflite given.bin given.bin");
+    assertArrayEquals(given, networks.inputs.get(1));
+    assertFails(
+        "nn:run: the model has 2 inputs (x TENSOR_FLOAT32 1, s TENSOR_FLOAT32 1), none given;"
+            + " usage: nn:run MODEL [INPUT...] [OPTION...]; nn:run --help says more",
+        "nn:run count.tflite");
   }
 
   /** A product of 1x6 and 4x6 twice: 2 x 24 multiplications. */

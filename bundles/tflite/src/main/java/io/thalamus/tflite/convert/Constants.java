@@ -57,6 +57,21 @@ final class Constants {
     return SubgraphBuilder.place(file, offset, bytes.byteSize());
   }
 
+  /** Returns whether integers of a constant become those of 32 bits. */
+  static boolean isNarrowed(FlatTensor tensor) throws ModelFormatException {
+    return TensorTypes.code(tensor) == OperandCode.TENSOR_INT32
+        && !tensor.is(TensorType.INT32)
+        && !tensor.is(TensorType.UINT32);
+  }
+
+  /** The constant in the form in which graphs compute with such a tensor. */
+  Lifetime.Constant value(FlatTensor tensor) throws ModelFormatException {
+    if (tensor.is(TensorType.FLOAT64) || Wide16.isQuantized(tensor)) {
+      return floats(tensor);
+    }
+    return isNarrowed(tensor) ? narrowed(tensor) : place(tensor);
+  }
+
   /** The number of elements of a constant, all of which the file holds. */
   int elementCount(FlatTensor tensor) throws ModelFormatException {
     return (int) (bytes(tensor).byteSize() / TensorTypes.elementSize(tensor));

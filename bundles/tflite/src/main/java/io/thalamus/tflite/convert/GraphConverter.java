@@ -125,6 +125,7 @@ final class GraphConverter {
     if (entry.isMain()) {
       List<Integer> states = List.copyOf(model.variables().inputs());
       List<Integer> results = model.variables().results();
+      model.variables().findFirstValues(builder, constants, inputs.size());
       for (int i = 0; i < states.size(); i++) {
         outputs.add(copy(written(results.get(i)), builder.get(states.get(i)).name() + ".next"));
       }
@@ -338,26 +339,15 @@ final class GraphConverter {
   }
 
   private int constant(FlatTensor tensor) throws ModelFormatException {
-    Shape shape = TensorTypes.shape(tensor);
     if (tensor.is(TensorType.FLOAT64)) {
       return readFloats(tensor);
-    }
-    if (TensorTypes.code(tensor) == OperandCode.TENSOR_INT32
-        && !tensor.is(TensorType.INT32)
-        && !tensor.is(TensorType.UINT32)) {
-      return builder.constant(
-          tensor.name(),
-          OperandCode.TENSOR_INT32,
-          shape,
-          Quantization.NONE,
-          constants.narrowed(tensor));
     }
     return builder.constant(
         tensor.name(),
         TensorTypes.code(tensor),
-        shape,
-        TensorTypes.quantization(tensor),
-        constants.place(tensor));
+        TensorTypes.shape(tensor),
+        Constants.isNarrowed(tensor) ? Quantization.NONE : TensorTypes.quantization(tensor),
+        constants.value(tensor));
   }
 
   /** The operand that holds the real values of a constant as FLOAT32. */

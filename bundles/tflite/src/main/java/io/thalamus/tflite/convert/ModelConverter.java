@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
+import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
+import io.thalamus.model.reader.ModelFile;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.model.reader.ReadOptions;
 import io.thalamus.tflite.file.FlatGraph;
@@ -57,15 +59,23 @@ public final class ModelConverter {
    * @throws ModelFormatException where NNAPI cannot express an operator, or the file contradicts
    *     itself
    */
-  public static Model convert(
+  public static Converted convert(
       FlatModel file, EntryPoint entry, ReadOptions options, Converters converters)
       throws ModelFormatException {
     ModelConverter converter = new ModelConverter(file, options, converters);
     converter.underConversion.add(entry.graph().index());
     Subgraph main =
         new GraphConverter(converter, entry, converter.constants, converters).convert(Map.of());
-    return new Model(main, converter.referenced, false);
+    return new Converted(
+        new Model(main, converter.referenced, false), converter.variables.firstValues());
   }
+
+  /**
+   * A model with what its states begin with.
+   *
+   * @param firstValues for {@link ModelFile#firstValues}
+   */
+  public record Converted(Model model, Map<Integer, Lifetime.Constant> firstValues) {}
 
   /**
    * Converts a graph that control flow refers to, unless that has happened.

@@ -6,11 +6,14 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
+import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatGraph;
 import io.thalamus.tflite.file.FlatModel;
 import io.thalamus.tflite.file.FlatOperator;
 import io.thalamus.tflite.file.FlatTensor;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -26,8 +29,9 @@ import org.tensorflow.lite.schema.VarHandleOptions;
 /**
  * Variables. One that is set by the graph that CALL_ONCE names, and read from then on, is a
  * constant: exporters leave weights so. Another is a state: an input of the model, which comes
- * behind those of the file, and an output with its value afterwards. A handle is an operand that
- * holds the number of its variable, which graphs hand on. One for each model; not thread-safe.
+ * behind those of the file, and an output with its value afterwards; what the graph sets it to is
+ * its first value. A handle is an operand that holds the number of its variable, which graphs hand
+ * on. One for each model; not thread-safe.
  */
 final class Variables {
   /** Stands for a variable whose handle is given to a graph. */
@@ -38,6 +42,7 @@ final class Variables {
   private final Map<Integer, First> values = new HashMap<>();
   private final Map<Integer, Integer> inputs = new LinkedHashMap<>();
   private final Map<Integer, Integer> states = new HashMap<>();
+  private final Map<Integer, Lifetime.Constant> firstValues = new HashMap<>();
   private boolean isSetting;
 
   /** The variables of a file, of which some graphs set some in each call. */
@@ -112,6 +117,47 @@ final class Variables {
     return inputs.keySet().stream().map(states::get).toList();
   }
 
+  /**
+   * Finds what states begin with, unless that is zeros.
+   *
+   * @param builder with the inputs that give states
+   * @param before the number of inputs of the model before these
+   */
+  void findFirstValues(SubgraphBuilder builder, Constants constants, int before)
+      throws ModelFormatException {
+    int index = before;
+    for (Map.Entry<Integer, Integer> input : inputs.entrySet()) {
+      First first = values.get(input.getKey());
+      Operand state = builder.get(input.getValue());
+      if (first != null && state.isSizeKnown()) {
+        Lifetime.Constant value =
+            first.tensor() != null
+                ? constants.value(first.tensor())
+                : (Lifetime.Constant) first.operand().lifetime();
+        if (value.bytes().byteSize() != state.byteSize()) {
+          throw new ModelFormatException(
+              "the first value of variable '%s' has %d bytes, and it is %s"
+                  .formatted(state.name(), value.bytes().byteSize(), state.text()));
+        }
+        if (!isZero(value.bytes())) {
+          firstValues.put(index, value);
+        }
+      }
+      index++;
+    }
+  }
+
+  private static boolean isZero(MemorySegment bytes) {
+    return bytes.byteSize() == 0
+        || bytes.get(ValueLayout.JAVA_BYTE, 0) == 0
+            && bytes.asSlice(1).mismatch(bytes.asSlice(0, bytes.byteSize() - 1)) < 0;
+  }
+
+  /** By the number of the model's input, what states begin with that is not zeros. */
+  Map<Integer, Lifetime.Constant> firstValues() {
+    return firstValues;
+  }
+
   static void addTo(Converters table) {
     table.add(BuiltinOperator.CALL_ONCE, node -> node.model().variables().callOnce(node));
     table.add(BuiltinOperator.VAR_HANDLE, node -> node.model().variables().handle(node));
@@ -162,7 +208,7 @@ final class Variables {
     }
     Operand value = node.inOperand(1);
     node.require(
-        isState(variable) || value.lifetime() instanceof Lifetime.Constant,
+        value.lifetime() instanceof Lifetime.Constant,
         "the first value of variable '" + names.get(variable) + "' is not known beforehand");
     values.put(variable, new First(null, value));
   }
@@ -170,11 +216,11 @@ final class Variables {
   private void read(Node node) throws ModelFormatException {
     int variable = variable(node);
     FlatTensor output = node.output(0);
-    if (isState(variable)) {
+    First value = values.get(variable);
+    if (isState(variable) && !(isSetting && value != null)) {
       node.alias(0, state(node, variable, output));
       return;
     }
-    First value = values.get(variable);
     node.require(value != null, "variable '" + names.get(variable) + "' has no value yet");
     if (value.tensor() != null) {
       node.graph().standIn(output.index(), value.tensor().at(output.index()));
