@@ -67,11 +67,33 @@ public final class ClaimStress {
     }
   }
 
-  /** Users while the contents become stale. */
+  /** A user while the contents become stale. */
   @JCStressTest
   @Outcome(id = "0, 0, 0", expect = Expect.ACCEPTABLE, desc = "Nothing stale is left.")
   @State
   public static class Exchange extends Thing {
+    @Actor
+    public void first() {
+      use();
+      use();
+    }
+
+    @Actor
+    public void second() {
+      exchange();
+    }
+
+    @Arbiter
+    public void arbiter(III_Result result) {
+      tell(result);
+    }
+  }
+
+  /** Two users, of whom one makes the contents stale. */
+  @JCStressTest
+  @Outcome(id = "0, 0, 0", expect = Expect.ACCEPTABLE, desc = "Nothing stale is left.")
+  @State
+  public static class Users extends Thing {
     @Actor
     public void first() {
       use();
@@ -80,10 +102,6 @@ public final class ClaimStress {
     @Actor
     public void second() {
       use();
-    }
-
-    @Actor
-    public void exchanging() {
       exchange();
     }
 
@@ -99,18 +117,36 @@ public final class ClaimStress {
   @State
   public static class Close extends Thing {
     @Actor
-    public void user() {
+    public void first() {
       use();
       use();
     }
 
     @Actor
-    public void exchanging() {
+    public void second() {
+      exchange();
+      claim.close();
+    }
+
+    @Arbiter
+    public void arbiter(III_Result result) {
+      tell(result);
+    }
+  }
+
+  /** A thread that makes the contents stale while another one closes the thing. */
+  @JCStressTest
+  @Outcome(id = "0, 1, 0", expect = Expect.ACCEPTABLE, desc = "Released, and ended once.")
+  @State
+  public static class CloseStale extends Thing {
+    @Actor
+    public void first() {
+      use();
       exchange();
     }
 
     @Actor
-    public void closing() {
+    public void second() {
       claim.close();
     }
 
