@@ -7,6 +7,7 @@ import static io.thalamus.onnx.OnnxFileBuilder.integer;
 import static io.thalamus.onnx.OnnxFileBuilder.ints;
 import static io.thalamus.onnx.OnnxFileBuilder.subgraph;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
@@ -60,6 +61,13 @@ class NeededSizesTest {
         .node("GRU", List.of("x", "w", "r", "", "", "h"), "y", integer("hidden_size", 2))
         .output("y", FLOAT, -1, -1, -1, -1);
     assertReads(Shape.of(1, 1, 3), Shape.of(1, 1, 2));
+  }
+
+  @Test
+  void twoInputsOfOneNameAreNoModel() {
+    file.input("x", FLOAT, -1, -1, -1).input("x", FLOAT, -1);
+    file.node("Relu", List.of("x"), "y").output("y", FLOAT, -1);
+    assertThrows(ModelFormatException.class, () -> TestFiles.read(file.build()));
   }
 
   /** What is joined has the same columns; a place says nothing of how many there are. */

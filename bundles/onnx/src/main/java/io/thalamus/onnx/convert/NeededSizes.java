@@ -90,7 +90,10 @@ final class NeededSizes {
     NeededSizes needed = new NeededSizes(graph);
     return (input, axis, otherwise) -> {
       long[] dims = needed.own.get(input);
-      long found = dims == null ? ANY : needed.resolved(dims[axis]);
+      // Of two inputs of one name, which a damaged file may have, the dimensions are the last
+      // one's.
+      boolean isKnown = dims != null && axis < dims.length;
+      long found = isKnown ? needed.resolved(dims[axis]) : ANY;
       return found >= 0 ? (int) Math.min(found, MOST) : otherwise;
     };
   }
