@@ -124,8 +124,9 @@ public final class Network implements AutoCloseable {
 
   /** Executes with one tensor for each input; the last ones may be states that are left out. */
   public Answer run(Tensor... inputs) throws NeuralNetworksException {
-    if (inputs.length < inputs().size() && inputs.length >= loaded.file().neededInputs()) {
-      Tensor[] all = Arrays.copyOf(inputs, inputs().size());
+    int count = loaded.model().main().inputIndexes().size();
+    if (inputs.length < count && inputs.length >= loaded.file().neededInputs()) {
+      Tensor[] all = Arrays.copyOf(inputs, count);
       for (int i = inputs.length; i < all.length; i++) {
         all[i] = firstValue(i).orElseThrow();
       }
@@ -151,10 +152,11 @@ public final class Network implements AutoCloseable {
     List<Operand> operands = inputs();
     Map<String, Tensor> inputs = given;
     for (int i = 0; i < operands.size(); i++) {
-      Optional<Tensor> first = firstValue(i);
-      if (first.isPresent() && !inputs.containsKey(operands.get(i).name())) {
+      String name = operands.get(i).name();
+      Optional<Tensor> first = inputs.containsKey(name) ? Optional.empty() : firstValue(i);
+      if (first.isPresent()) {
         inputs = new HashMap<>(inputs);
-        inputs.put(operands.get(i).name(), first.get());
+        inputs.put(name, first.get());
       }
     }
     return runAll(operands, inputs);

@@ -192,9 +192,8 @@ final class NeededSizes {
   private void moved(OnnxNode node, String type, long... x) throws ModelFormatException {
     switch (type) {
       case "Transpose" -> {
-        long[] order = numbers(node, "perm", -1);
+        long[] given = numbers(node, "perm", -1);
         int last = x.length - 1;
-        long[] given = order;
         out(
             node,
             0,
