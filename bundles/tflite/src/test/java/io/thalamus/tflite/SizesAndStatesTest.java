@@ -233,6 +233,8 @@ class SizesAndStatesTest {
         CAST(%0:1x8) -> memory.next\
         """);
     assertEquals("memory", read().main().input(1).name());
+    Lifetime.Constant first = TestFiles.read(file).firstValue(1).orElseThrow();
+    assertArrayEquals(new byte[32], first.bytes().toArray(ValueLayout.JAVA_BYTE));
   }
 
   @Test

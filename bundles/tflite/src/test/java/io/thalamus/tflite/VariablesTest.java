@@ -178,9 +178,16 @@ class VariablesTest {
   }
 
   @Test
-  void stateThatBeginsWithZerosHasNoFirstValue() throws ModelFormatException {
+  void zerosAreAFirstValueToo() throws ModelFormatException {
     counter();
     first("count");
+    assertBeginsWith(0, 0);
+  }
+
+  @Test
+  void stateThatTheFileDoesNotSetHasNoFirstValue() throws ModelFormatException {
+    counter();
+    file.graph(new int[0]);
     ModelFile read = TestFiles.read(file);
     assertEquals(Map.of(), read.firstValues());
     assertEquals(2, read.neededInputs());

@@ -22,8 +22,8 @@ import java.util.Optional;
  * @param openInputs by input index, the dimensions of inputs that have open ones, which are 0; the
  *     model has sizes for them
  * @param signatures the names of the entry points; empty where the file names none
- * @param firstValues by input index, what states begin with where the file says so and it is not
- *     zeros; a value may lie in the memory of the file
+ * @param firstValues by input index, what states begin with where the file says so; a value may lie
+ *     in the memory of the file
  */
 public record ModelFile(
     Model model,
@@ -146,9 +146,7 @@ public record ModelFile(
     return Optional.ofNullable(normalizations.get(input));
   }
 
-  /**
-   * Returns what an input begins with that is a state; empty if the file says nothing, or zeros.
-   */
+  /** Returns what an input begins with that is a state; empty if the file says nothing. */
   public Optional<Lifetime.Constant> firstValue(int input) {
     return Optional.ofNullable(firstValues.get(input));
   }

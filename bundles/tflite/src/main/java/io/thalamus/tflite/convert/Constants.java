@@ -260,8 +260,13 @@ final class Constants {
     budget -= size;
   }
 
+  /** Returns whether so many bytes more are in proportion to the file. */
+  boolean hasRoom(long size) {
+    return size >= 0 && size <= Math.min(budget, Integer.MAX_VALUE);
+  }
+
   private void check(long size, FlatTensor reason) throws ModelFormatException {
-    if (size < 0 || size > Integer.MAX_VALUE || size > budget) {
+    if (!hasRoom(size)) {
       throw new ModelFormatException(
           "constants derived from the file grow out of proportion to it at " + reason.text());
     }

@@ -12,8 +12,6 @@ import io.thalamus.tflite.file.FlatGraph;
 import io.thalamus.tflite.file.FlatModel;
 import io.thalamus.tflite.file.FlatOperator;
 import io.thalamus.tflite.file.FlatTensor;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -43,6 +41,7 @@ final class Variables {
   private final Map<Integer, Integer> inputs = new LinkedHashMap<>();
   private final Map<Integer, Integer> states = new HashMap<>();
   private final Map<Integer, Lifetime.Constant> firstValues = new HashMap<>();
+  private final Map<Integer, FlatTensor> kept = new HashMap<>();
   private boolean isSetting;
 
   /** The variables of a file, of which some graphs set some in each call. */
@@ -118,7 +117,7 @@ final class Variables {
   }
 
   /**
-   * Finds what states begin with, unless that is zeros.
+   * Finds what states begin with.
    *
    * @param builder with the inputs that give states
    * @param before the number of inputs of the model before these
@@ -127,33 +126,37 @@ final class Variables {
       throws ModelFormatException {
     int index = before;
     for (Map.Entry<Integer, Integer> input : inputs.entrySet()) {
-      First first = values.get(input.getKey());
       Operand state = builder.get(input.getValue());
-      if (first != null && state.isSizeKnown()) {
-        Lifetime.Constant value =
-            first.tensor() != null
-                ? constants.value(first.tensor())
-                : (Lifetime.Constant) first.operand().lifetime();
-        if (value.bytes().byteSize() != state.byteSize()) {
-          throw new ModelFormatException(
-              "the first value of variable '%s' has %d bytes, and it is %s"
-                  .formatted(state.name(), value.bytes().byteSize(), state.text()));
-        }
-        if (!isZero(value.bytes())) {
-          firstValues.put(index, value);
-        }
+      First first = values.get(input.getKey());
+      FlatTensor tensor = kept.get(input.getKey());
+      if (state.isSizeKnown() && first != null) {
+        firstValues.put(index, firstValue(constants, state, first));
+      } else if (state.isSizeKnown() && tensor != null && constants.hasRoom(state.byteSize())) {
+        firstValues.put(index, constants.zeros(state.byteSize(), tensor));
       }
       index++;
     }
   }
 
-  private static boolean isZero(MemorySegment bytes) {
-    return bytes.byteSize() == 0
-        || bytes.get(ValueLayout.JAVA_BYTE, 0) == 0
-            && bytes.asSlice(1).mismatch(bytes.asSlice(0, bytes.byteSize() - 1)) < 0;
+  private static Lifetime.Constant firstValue(Constants constants, Operand state, First first)
+      throws ModelFormatException {
+    Lifetime.Constant value;
+    if (first.tensor() == null) {
+      value = (Lifetime.Constant) first.operand().lifetime();
+    } else if (Wide16.isQuantized(first.tensor())) {
+      value = constants.floats(first.tensor());
+    } else {
+      value = constants.value(first.tensor());
+    }
+    if (value.bytes().byteSize() != state.byteSize()) {
+      throw new ModelFormatException(
+          "the first value of variable '%s' has %d bytes, and it is %s"
+              .formatted(state.name(), value.bytes().byteSize(), state.text()));
+    }
+    return value;
   }
 
-  /** By the number of the model's input, what states begin with that is not zeros. */
+  /** By the number of the model's input, what states begin with. */
   Map<Integer, Lifetime.Constant> firstValues() {
     return firstValues;
   }
@@ -232,6 +235,7 @@ final class Variables {
   /** The operand of a tensor that keeps its value from call to call, which is a state too. */
   int kept(Node node, FlatTensor tensor) throws ModelFormatException {
     node.require(tensor.isVariable(), tensor.text() + " is no variable, as a state has to be");
+    kept.put(variableOf(tensor), tensor);
     return state(node, variableOf(tensor), tensor);
   }
 
