@@ -21,10 +21,13 @@ final class ComputedResize {
   private final boolean isBilinear;
   private final boolean isAligned;
   private final boolean isHalf;
+  private final boolean isWide;
   private final int none;
 
-  private ComputedResize(Node node, boolean isBilinear, boolean isAligned, boolean isHalf) {
+  private ComputedResize(Node node, boolean isBilinear, boolean isAligned, boolean isHalf)
+      throws ModelFormatException {
     this.node = node;
+    this.isWide = isBilinear && Wide16.isQuantized(node.input(0));
     this.isBilinear = isBilinear;
     this.isAligned = isAligned;
     this.isHalf = isHalf;
@@ -92,10 +95,32 @@ final class ComputedResize {
       // The only place of a result of one row is 0 whatever the scale.
       to = node.compute(OperationCode.MAXIMUM, to, steps, node.number(node.operand(to), 1));
     }
+    if (isWide) {
+      return wide(number, length, to);
+    }
     int scale = node.compute(OperationCode.DIV, to, length, to, none);
     int center = isHalf ? pair(OperationCode.ADD, number, 0.5f) : number;
     int place = node.compute(OperationCode.MUL, number, center, scale, none);
     return isHalf && isBilinear ? pair(OperationCode.SUB, place, 0.5f) : place;
+  }
+
+  /** The same in whole steps of {@link WideResize}. */
+  private int wide(int number, int length, int to) throws ModelFormatException {
+    int steps = pair(OperationCode.MUL, length, WideResize.STEPS);
+    int half = floor(pair(OperationCode.MUL, to, 0.5f));
+    int sum = node.compute(OperationCode.ADD, to, steps, half, none);
+    int scale = floor(node.compute(OperationCode.DIV, to, sum, to, none));
+    int place = node.compute(OperationCode.MUL, number, number, scale, none);
+    if (isHalf) {
+      int middle = floor(pair(OperationCode.MUL, scale, 0.5f));
+      int moved = node.compute(OperationCode.ADD, place, place, middle, none);
+      place = pair(OperationCode.SUB, moved, WideResize.STEPS / 2f);
+    }
+    return pair(OperationCode.MUL, place, 1f / WideResize.STEPS);
+  }
+
+  private int floor(int numbers) throws ModelFormatException {
+    return node.compute(OperationCode.FLOOR, numbers, numbers);
   }
 
   private int taken(int image, int axis, int places) throws ModelFormatException {

@@ -14,7 +14,9 @@ import io.thalamus.operations.extension.ThalamusExtension;
  * weights that come of these steps.
  */
 final class WideResize {
-  private static final int STEPS = 1024;
+  /** The steps of a pixel. */
+  static final int STEPS = 1024;
+
   private static final int MOST = 4096;
 
   private WideResize() {}
