@@ -4,12 +4,13 @@ package io.thalamus.tflite;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.thalamus.model.Lifetime;
+import io.thalamus.model.LittleEndian;
 import io.thalamus.model.Operand;
-import io.thalamus.model.Operation;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.TfliteFileBuilder.Quantized;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -50,15 +51,50 @@ class LoweredOperatorsTest {
     int x = file.tensor("x", TensorType.INT8, Quantized.of(0.021789692f, -64), 2);
     int y = file.tensor("y", TensorType.INT8, Quantized.of(0.05211253f, 84), 2);
     file.operator(BuiltinOperator.ABS, new int[] {x}, y).graph(new int[] {x}, y);
-    Subgraph graph = TestFiles.read(file).model().main();
-    Operation gather =
-        graph.operations().stream()
-            .filter(operation -> operation.type() == OperationCode.GATHER)
-            .findFirst()
-            .orElseThrow();
-    Operand table = graph.operands().get(gather.inputs().getFirst());
+    Operand table = tables().getFirst();
     byte[] values = ((Lifetime.ConstantCopy) table.lifetime()).value();
     assertEquals(84 + steps, values[128 - 64 + distance]);
+  }
+
+  /** The values of TensorFlow Lite 2.20, which interpolates: for 2157 the logarithm is -7967. */
+  @ParameterizedTest
+  @CsvSource({"38, -32768", "2157, -7970", "4867, 1680", "16794, 16365", "32258, 24105"})
+  void logarithmsOf16BitsAreInterpolated(int stored, int result) throws ModelFormatException {
+    float scale = 8.434206e-5f;
+    int x = file.tensor("x", TensorType.INT16, Quantized.of(2.3676507e-4f, 0), 2);
+    int y = file.tensor("y", TensorType.INT16, Quantized.of(scale, 0), 2);
+    file.operator(BuiltinOperator.LOG, new int[] {x}, y).graph(new int[] {x}, y);
+    float[] values = floats(tables().getFirst());
+    assertEquals(result * scale, values[stored - Short.MIN_VALUE]);
+  }
+
+  /** -0.1194 and -0.1211, which are both -31 256ths. */
+  @Test
+  void numbersOfTwoScalesAreRoundedAndCompared() throws ModelFormatException {
+    int x = file.tensor("x", TensorType.UINT8, Quantized.of(0.013264912f, 144), 2);
+    int y = file.tensor("y", TensorType.UINT8, Quantized.of(0.011013417f, 123), 2);
+    int z = file.tensor("z", TensorType.BOOL, null, 2);
+    file.operator(BuiltinOperator.EQUAL, new int[] {x, y}, z).graph(new int[] {x, y}, z);
+    List<Operand> tables = tables();
+    assertEquals(-31, ints(tables.get(0))[135]);
+    assertEquals(-31, ints(tables.get(1))[112]);
+    assertEquals(-34, ints(tables.get(0))[134]);
+  }
+
+  private List<Operand> tables() throws ModelFormatException {
+    Subgraph graph = TestFiles.read(file).model().main();
+    return graph.operations().stream()
+        .filter(operation -> operation.type() == OperationCode.GATHER)
+        .map(operation -> graph.operands().get(operation.inputs().getFirst()))
+        .toList();
+  }
+
+  private static float[] floats(Operand table) {
+    return ((Lifetime.ConstantCopy) table.lifetime()).bytes().toArray(LittleEndian.FLOAT);
+  }
+
+  private static int[] ints(Operand table) {
+    return ((Lifetime.ConstantCopy) table.lifetime()).bytes().toArray(LittleEndian.INT);
   }
 
   @Test

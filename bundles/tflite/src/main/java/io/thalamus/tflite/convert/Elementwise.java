@@ -61,7 +61,7 @@ final class Elementwise {
 
   private static OperatorConverter pair(OperationType operation) {
     return node -> {
-      if (!Unsigned.convert(node, operation)) {
+      if (!Unsigned.convert(node, operation) && !StoredTables.compare(node, operation)) {
         node.emit(operation, List.of(node.in(0), node.in(1)), node.out(0));
       }
     };

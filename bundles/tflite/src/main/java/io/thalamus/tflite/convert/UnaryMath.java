@@ -1,32 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
-import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
-import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
-import io.thalamus.operations.IntRange;
-import io.thalamus.operations.Requantization;
-import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
 
 /** Functions of one number. */
 final class UnaryMath {
-  private static final int STORED = 256;
-
   private UnaryMath() {}
 
   static void addTo(Converters table) {
-    table.add(BuiltinOperator.ABS, UnaryMath::absolute);
-    table.add(BuiltinOperator.EXP, OperationCode.EXP, 1);
+    table.add(BuiltinOperator.ABS, StoredTables::absolute);
+    table.add(
+        BuiltinOperator.EXP,
+        StoredTables.function(OperationCode.EXP, (value, scale) -> Math.exp(value)));
     table.add(BuiltinOperator.FLOOR, OperationCode.FLOOR, 1);
-    table.add(BuiltinOperator.LOG, OperationCode.LOG, 1);
+    table.add(BuiltinOperator.LOG, StoredTables.function(OperationCode.LOG, UnaryMath::logarithm));
     table.add(BuiltinOperator.NEG, OperationCode.NEG, 1);
-    table.add(BuiltinOperator.RSQRT, OperationCode.RSQRT, 1);
+    table.add(BuiltinOperator.RSQRT, StoredTables.function(OperationCode.RSQRT, UnaryMath::root));
     table.add(BuiltinOperator.SIN, OperationCode.SIN, 1);
     table.add(BuiltinOperator.SQRT, OperationCode.SQRT, 1);
     table.add(BuiltinOperator.SQUARE, UnaryMath::square);
@@ -36,39 +31,12 @@ final class UnaryMath {
     table.add(BuiltinOperator.SIGN, UnaryMath::sign);
   }
 
-  /**
-   * Of stored integers by a table: TensorFlow Lite scales the whole number, and rounds it twice,
-   * which may be a step more than the real one.
-   */
-  private static void absolute(Node node) throws ModelFormatException {
-    int input = node.in(0);
-    Operand data = node.operand(input);
-    if (!FloatFallback.isQuantized8(data) || !node.output(0).is8Bit()) {
-      node.emit(OperationCode.ABS, List.of(input), node.out(0));
-      return;
-    }
-    int output = node.out(0);
-    Operand result = node.operand(output);
-    float from = data.quantization().scale();
-    float to = result.quantization().scale();
-    Requantization factor = Requantization.of(from / to, Requantization.Rounding.DOUBLE);
-    IntRange range = IntRange.of((OperandCode) result.type());
-    int first = data.type() == OperandCode.TENSOR_QUANT8_ASYMM ? 0 : Byte.MIN_VALUE;
-    byte[] table = new byte[STORED];
-    for (int i = 0; i < STORED; i++) {
-      int size = Math.abs(first + i - data.quantization().zeroPoint());
-      int scaled = from == to ? size : factor.apply(size);
-      table[i] =
-          (byte) Math.clamp(scaled + result.quantization().zeroPoint(), range.min(), range.max());
-    }
-    int places = node.temporary(OperandCode.TENSOR_INT32, data.shape(), Quantization.NONE);
-    node.emit(ThalamusExtension.CAST, List.of(input), places);
-    if (first != 0) {
-      int less = node.int32Vector(-first);
-      places = node.compute(OperationCode.ADD, places, places, less, node.int32(0));
-    }
-    int values = node.constant(result, Shape.of(STORED), new ConstantCopy(table));
-    node.emit(OperationCode.GATHER, List.of(values, node.int32(0), places), output);
+  private static double logarithm(double value, float scale) {
+    return value > 0 ? Math.log(value) : Short.MIN_VALUE * scale;
+  }
+
+  private static double root(double value, float scale) {
+    return value > 0 ? 1 / (float) Math.sqrt(value) : Short.MAX_VALUE * scale;
   }
 
   private static void square(Node node) throws ModelFormatException {

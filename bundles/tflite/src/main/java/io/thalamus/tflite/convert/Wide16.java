@@ -73,7 +73,7 @@ final class Wide16 {
     return true;
   }
 
-  private static float scale(FlatTensor tensor) throws ModelFormatException {
+  static float scale(FlatTensor tensor) throws ModelFormatException {
     TensorTypes.zeroPoint(tensor, 0);
     return TensorTypes.checkedScale(tensor, 0);
   }
@@ -150,6 +150,16 @@ final class Wide16 {
             graph.builder().int32(0)),
         List.of(result));
     return result;
+  }
+
+  /** Returns the places of real numbers in a table of all stored ones, the least one first. */
+  static int places(GraphConverter graph, FlatTensor tensor, int real) throws ModelFormatException {
+    int steps = steps(graph, tensor, flat(graph, real));
+    int least = number(graph, -Short.MIN_VALUE);
+    int none = graph.builder().int32(NO_ACTIVATION);
+    int places = compute(graph, OperationCode.ADD, steps, least, none);
+    int shaped = inShape(graph, places, graph.shape(real));
+    return graph.compute(OperationCode.CAST, OperandCode.TENSOR_INT32, List.of(shaped));
   }
 
   /** Counts the steps of the grid, as whole numbers within 16 bits. */
