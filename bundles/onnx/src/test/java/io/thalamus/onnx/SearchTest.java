@@ -3,6 +3,7 @@ package io.thalamus.onnx;
 
 import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
 import static io.thalamus.onnx.OnnxFileBuilder.INT64;
+import static io.thalamus.onnx.OnnxFileBuilder.integer;
 import static io.thalamus.onnx.OnnxFileBuilder.ints;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -44,6 +45,15 @@ class SearchTest {
         .node("Transpose", List.of("places"), "y", ints("perm", 1, 0))
         .output("y", INT64, -1, 2);
     assertArrayEquals(new long[] {0, 1, 1, 0}, run(0, 5, -1, 0));
+  }
+
+  /** The second column differs from the first in its last element only, the third is the first. */
+  @Test
+  void slicesAlongAnAxisAreOrderedByTheirFirstDifference() throws Exception {
+    file.input("x", FLOAT, 2, 4)
+        .node("Unique", List.of("x"), "y", integer("axis", 1))
+        .output("y", FLOAT, 2, -1);
+    assertArrayEquals(new float[] {0, 1, 1, 9, 2, 3}, TestFiles.run(file, 1, 1, 1, 0, 3, 2, 3, 9));
   }
 
   @Test

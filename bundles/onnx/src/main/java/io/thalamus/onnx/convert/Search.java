@@ -6,6 +6,8 @@ import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
 import io.thalamus.operations.extension.ThalamusExtension;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -14,6 +16,9 @@ import java.util.stream.IntStream;
  * compute with them.
  */
 final class Search {
+  /** Pairs of elements of slices that are compared; floats count the places of a slice as well. */
+  private static final long MOST_PAIRS = 1 << 24;
+
   private Search() {}
 
   static void addTo(Converters table) {
@@ -72,23 +77,65 @@ final class Search {
   static void unique(Node node, boolean hasPlaces) throws ModelFormatException {
     Ops ops = node.ops();
     Value value = node.in(0);
-    boolean isFlat = value.rank() == 1 && node.axis(node.setting("axis", 0), 1) == 0;
-    node.require(!node.hasSetting("axis") || isFlat, "it compares slices along an axis");
     node.require(
         value.type() != DataType.BOOL && !value.type().is8Bit(), "it is of " + value.type());
+    int axis = node.hasSetting("axis") ? node.axis(node.setting("axis", 0), value.rank()) : -1;
+    boolean isSliced = axis >= 0 && value.rank() > 1;
+    Value compared = isSliced ? ranks(node, axis) : ops.flat(value);
     List<Value> found =
         ops.emitOpen(
             ThalamusExtension.UNIQUE,
-            List.of(ops.operand(ops.flat(value)), ops.bool(hasPlaces && node.flag("sorted", true))),
-            value.type(),
+            List.of(ops.operand(compared), ops.bool(hasPlaces && node.flag("sorted", true))),
+            compared.type(),
             DataType.INT64,
             DataType.INT64,
             DataType.INT64);
+    if (isSliced) {
+      Value places = OpenSizes.cast(ops, found.get(1), DataType.INT32);
+      found = new ArrayList<>(found);
+      found.set(0, OpenSizes.gather(ops, value, axis, places));
+    }
     for (int i = 0; i < found.size(); i++) {
       if (hasPlaces || i != 1) {
         node.out(hasPlaces || i == 0 ? i : i - 1, found.get(i));
       }
     }
+  }
+
+  /**
+   * For each slice along an axis the number of slices before it in their order, which is that of
+   * the first elements that differ. Slices that are alike have the same.
+   */
+  private static Value ranks(Node node, int axis) throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    int count = value.dim(axis);
+    int length = value.count() / Math.max(1, count);
+    node.require(length > 0, "it compares slices without elements");
+    node.require(
+        (long) count * count * length <= MOST_PAIRS,
+        "it compares " + count + " slices of " + length + " elements with each other");
+    int[] order = new int[value.rank()];
+    Arrays.setAll(order, i -> i == 0 ? axis : i <= axis ? i - 1 : i);
+    Value slices = ops.transpose(value, order);
+    Value one = ops.reshape(slices, count, 1, length);
+    Value other = ops.reshape(slices, 1, count, length);
+    Value sign =
+        ops.sub(
+            ops.cast(ops.binary(Binary.GREATER, one, other), DataType.FLOAT),
+            ops.cast(ops.binary(Binary.LESS, one, other), DataType.FLOAT));
+    // The first difference counts more than any after it.
+    double[] weights = ops.budget().doubles(length);
+    Arrays.setAll(weights, i -> length - i);
+    Value weighted =
+        ops.binary(
+            Binary.MUL, sign, ops.constant(DataType.FLOAT, new int[] {1, 1, length}, weights));
+    Value sum =
+        ops.add(
+            ops.reduce(Ops.Reduction.MAX, weighted, 2), ops.reduce(Ops.Reduction.MIN, weighted, 2));
+    Value isBehind = ops.binary(Binary.GREATER, sum, ops.number(DataType.FLOAT, 0));
+    Value before = ops.reduce(Ops.Reduction.SUM, ops.cast(isBehind, DataType.FLOAT), 1);
+    return ops.cast(ops.reshape(before, count), DataType.INT32);
   }
 
   private static void nonMaxSuppression(Node node) throws ModelFormatException {
