@@ -7,8 +7,10 @@ import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.operations.extension.ThalamusExtension;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -294,25 +296,48 @@ final class OpenOperators {
         value.text() + " has another open size than that of its first axis, or groups");
     Frame frame = Frame.of(node, value.shape(), new int[] {weights.dim(2), weights.dim(3)});
     int units = weights.dim(0);
-    Value bias = node.has(2) ? node.in(2) : ops.fill(value.type(), new int[] {units}, 0);
-    Value result =
-        ops.emitSized(
-            value.type(),
-            new int[] {value.dim(0), frame.output()[0], frame.output()[1], units},
-            OperationCode.CONV_2D,
-            ops.operand(OpenSizes.transpose(ops, value, 0, 2, 3, 1)),
-            ops.operand(ops.transpose(weights, 0, 2, 3, 1)),
-            ops.operand(bias),
-            ops.int32(frame.before()[1]),
-            ops.int32(frame.after()[1]),
-            ops.int32(frame.before()[0]),
-            ops.int32(frame.after()[0]),
-            ops.int32(frame.strides()[1]),
-            ops.int32(frame.strides()[0]),
-            ops.int32(0),
-            ops.bool(false),
-            ops.int32(frame.dilations()[1]),
-            ops.int32(frame.dilations()[0]));
+    convolve(
+        node,
+        OperationCode.CONV_2D,
+        new int[] {value.dim(0), frame.output()[0], frame.output()[1], units},
+        ops.transpose(weights, 0, 2, 3, 1),
+        Dims.join(frame.before(), frame.after()),
+        frame.strides(),
+        frame.dilations());
+  }
+
+  /**
+   * Emits a convolution.
+   *
+   * @param shape of the result, with its channels last
+   * @param weights in the order of the operation
+   * @param pads before both axes, and after both
+   * @param dilations by axis; none where the operation takes none
+   */
+  private static void convolve(
+      Node node,
+      OperationCode operation,
+      int[] shape,
+      Value weights,
+      int[] pads,
+      int[] strides,
+      int... dilations)
+      throws ModelFormatException {
+    Ops ops = node.ops();
+    Value value = node.openIn(0);
+    Value bias = node.has(2) ? node.in(2) : ops.fill(value.type(), new int[] {shape[3]}, 0);
+    List<Integer> inputs = new ArrayList<>();
+    inputs.add(ops.operand(OpenSizes.transpose(ops, value, 0, 2, 3, 1)));
+    inputs.add(ops.operand(weights));
+    inputs.add(ops.operand(bias));
+    for (int number : new int[] {pads[1], pads[3], pads[0], pads[2], strides[1], strides[0], 0}) {
+      inputs.add(ops.int32(number));
+    }
+    inputs.add(ops.bool(false));
+    for (int axis = dilations.length - 1; axis >= 0; axis--) {
+      inputs.add(ops.int32(dilations[axis]));
+    }
+    Value result = ops.emitSized(value.type(), shape, operation, inputs.toArray(Integer[]::new));
     node.out(OpenSizes.transpose(ops, result, 0, 3, 1, 2));
   }
 
@@ -343,24 +368,13 @@ final class OpenOperators {
       shape[i + 1] = size - pads[i] - pads[i + 2];
       node.require(shape[i + 1] > 0 && strides[i] > 0, "its result has no elements");
     }
-    Value bias = node.has(2) ? node.in(2) : ops.fill(value.type(), new int[] {units}, 0);
-    Value result =
-        ops.emitSized(
-            value.type(),
-            shape,
-            OperationCode.TRANSPOSE_CONV_2D,
-            ops.operand(OpenSizes.transpose(ops, value, 0, 2, 3, 1)),
-            ops.operand(ops.transpose(weights, 1, 2, 3, 0)),
-            ops.operand(bias),
-            ops.int32(pads[1]),
-            ops.int32(pads[3]),
-            ops.int32(pads[0]),
-            ops.int32(pads[2]),
-            ops.int32(strides[1]),
-            ops.int32(strides[0]),
-            ops.int32(0),
-            ops.bool(false));
-    node.out(OpenSizes.transpose(ops, result, 0, 3, 1, 2));
+    convolve(
+        node,
+        OperationCode.TRANSPOSE_CONV_2D,
+        shape,
+        ops.transpose(weights, 1, 2, 3, 0),
+        pads,
+        strides);
   }
 
   private static void place(Node node, OperationType operation) throws ModelFormatException {
