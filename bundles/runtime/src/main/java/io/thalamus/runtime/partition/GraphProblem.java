@@ -56,7 +56,10 @@ final class GraphProblem implements PartitionProblem {
   private final List<Support> support = new ArrayList<>();
   private final DeclaredCosts costs;
   private final Partitioner partitioner;
+
+  /** What each operation needs; null until it is first asked for. */
   private final FeatureLevel[] levels;
+
   private final List<Set<String>> extensions;
   private final DeclaredCosts times;
   private final DeclaredCosts powers;
@@ -82,10 +85,7 @@ final class GraphProblem implements PartitionProblem {
     this.times = new DeclaredCosts(model, ExecutionPreference.FAST_SINGLE_ANSWER);
     this.powers = new DeclaredCosts(model, ExecutionPreference.LOW_POWER);
     this.partitioner = partitioner;
-    this.levels =
-        graph().operations().stream()
-            .map(operation -> partitioner.rules().level(model, graph(), operation))
-            .toArray(FeatureLevel[]::new);
+    this.levels = new FeatureLevel[graph().operations().size()];
     this.extensions = graph().operations().stream().map(this::extensions).toList();
     this.candidates =
         devices.stream()
@@ -134,7 +134,17 @@ final class GraphProblem implements PartitionProblem {
   }
 
   private boolean speaks(int candidate, int operation) {
-    return candidates.get(candidate).info().featureLevel().isAtLeast(levels[operation]);
+    FeatureLevel spoken = candidates.get(candidate).info().featureLevel();
+    // No operation needs more than V1_3.
+    return spoken.isAtLeast(FeatureLevel.V1_3) || spoken.isAtLeast(level(operation));
+  }
+
+  private FeatureLevel level(int operation) {
+    if (levels[operation] == null) {
+      levels[operation] =
+          partitioner.rules().level(model, graph(), graph().operations().get(operation));
+    }
+    return levels[operation];
   }
 
   /** The extensions that an operation needs, by itself or for its operands. */
@@ -248,11 +258,6 @@ final class GraphProblem implements PartitionProblem {
   }
 
   @Override
-  public float declaredPower(int candidate, int operation) {
-    return powers.of(candidates.get(candidate).info(), graph(), operation);
-  }
-
-  @Override
   public double expectedNanos(int candidate, int operation) {
     return isMeasured(candidate, operation)
         ? measured[candidate][operation]
@@ -317,7 +322,7 @@ final class GraphProblem implements PartitionProblem {
       return "it speaks NN HAL "
           + candidates.get(candidate).info().featureLevel()
           + ", the operation needs "
-          + levels[operation];
+          + level(operation);
     }
     return unknownExtension(candidate, operation)
         .map(name -> "it does not know the extension " + name)

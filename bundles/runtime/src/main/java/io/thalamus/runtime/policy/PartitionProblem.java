@@ -51,9 +51,6 @@ public interface PartitionProblem {
    */
   float declaredCost(int candidate, int operation);
 
-  /** Returns the declared power of an operation on a candidate, as a ratio to the reference. */
-  float declaredPower(int candidate, int operation);
-
   /**
    * The time that an operation is expected to take on a candidate, without what its step costs:
    * measured here where {@link #isMeasured}, else from what was measured elsewhere, the size of the
