@@ -106,6 +106,19 @@ class SignalsTest {
         CLOSE);
   }
 
+  /** By the function that ONNX states: a size of 1 begins at -1 and takes no step. */
+  @Test
+  void aSingleAlignedPointIsTheFirstCorner() throws Exception {
+    file.input("x", FLOAT, 1, 2, 3)
+        .integers("size", new long[] {4}, 1, 1, 2, 1)
+        .node("AffineGrid", List.of("x", "size"), "y", integer("align_corners", 1))
+        .output("y", FLOAT, 1, 2, 1, 2);
+    assertArrayEquals(
+        new float[] {-1.75f, -1.5f, -1.75f, 0.5f},
+        TestFiles.run(file, 2, 0, 0.25f, 0, 1, -0.5f),
+        CLOSE);
+  }
+
   private float[] drawn(float seed) throws Exception {
     OnnxFileBuilder own =
         new OnnxFileBuilder()
