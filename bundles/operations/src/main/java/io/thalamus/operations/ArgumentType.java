@@ -116,8 +116,9 @@ public record ArgumentType(List<Choice> choices) {
 
   /** Returns whether an argument may have this type, whatever T is. */
   boolean mayBe(OperandType actual) {
-    for (Choice choice : choices) {
-      if (choice.type().isEmpty() || choice.type().get().equals(actual)) {
+    for (int i = 0; i < choices.size(); i++) {
+      Optional<OperandType> type = choices.get(i).type();
+      if (type.isEmpty() || type.get().equals(actual)) {
         return true;
       }
     }

@@ -4,6 +4,7 @@ package io.thalamus.operations;
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperandCode;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeSet;
@@ -111,11 +112,12 @@ public final class Signature {
   private static List<Argument> chosen(List<List<Argument>> forms, List<OperandView> operands) {
     List<Argument> best = List.of();
     int bestFit = -1;
-    for (List<Argument> form : forms) {
+    for (int i = forms.size() - 1; i >= 0 && bestFit < operands.size(); i--) {
+      List<Argument> form = forms.get(i);
       if (takes(form, operands.size())) {
         List<Argument> arguments = expanded(form, operands.size());
-        int fit = fit(arguments, operands);
-        if (fit >= bestFit) {
+        int fit = forms.size() == 1 ? operands.size() : fit(arguments, operands);
+        if (fit > bestFit) {
           best = arguments;
           bestFit = fit;
         }
@@ -135,46 +137,55 @@ public final class Signature {
 
   private static boolean takes(List<Argument> form, int count) {
     int rest = count - form.size();
-    for (Argument argument : form) {
-      if (argument.leastRepetitions().isPresent()) {
-        return rest + 1 >= argument.leastRepetitions().getAsInt();
-      }
+    int repeated = repeated(form);
+    if (repeated >= 0) {
+      return rest + 1 >= form.get(repeated).leastRepetitions().getAsInt();
     }
     return rest == 0 || rest < 0 && form.get(count).since().isPresent();
   }
 
-  /** A form with as many arguments as there are operands. */
-  private static List<Argument> expanded(List<Argument> form, int count) {
-    List<Argument> arguments = new ArrayList<>(count);
-    for (Argument argument : form) {
-      int times = argument.leastRepetitions().isPresent() ? count - form.size() + 1 : 1;
-      for (int i = 0; i < times && arguments.size() < count; i++) {
-        arguments.add(argument);
+  /** The index of the argument that may be repeated; -1 where there is none. */
+  private static int repeated(List<Argument> form) {
+    for (int i = 0; i < form.size(); i++) {
+      if (form.get(i).leastRepetitions().isPresent()) {
+        return i;
       }
     }
+    return -1;
+  }
+
+  /** A form with as many arguments as there are operands. */
+  private static List<Argument> expanded(List<Argument> form, int count) {
+    int repeated = repeated(form);
+    if (repeated < 0) {
+      return count == form.size() ? form : form.subList(0, count);
+    }
+    List<Argument> arguments = new ArrayList<>(count);
+    arguments.addAll(form.subList(0, repeated));
+    arguments.addAll(Collections.nCopies(count - form.size() + 1, form.get(repeated)));
+    arguments.addAll(form.subList(repeated + 1, form.size()));
     return arguments;
   }
 
   /** Checks an operation against all rules of the signature. */
   void check(OperationView operation, Check check) throws ValidationException {
-    Optional<OperandCode> data = checkTypes(operation, check);
     List<Argument> inputs = inputs(operation);
+    List<Argument> outputs = outputs(operation);
+    Optional<OperandCode> data = checkTypes(operation, inputs, outputs, check);
     for (int i = 0; i < inputs.size(); i++) {
       check.value(i, inputs.get(i), operation.input(i));
     }
-    List<Argument> outputs = outputs(operation);
     for (int i = 0; i < outputs.size(); i++) {
       checkResult(outputs.get(i), operation.output(i), inputs, operation, data, check);
     }
   }
 
   /** Checks the number of arguments and their types, and returns that of the data. */
-  Optional<OperandCode> checkTypes(OperationView operation, Check check)
+  Optional<OperandCode> checkTypes(
+      OperationView operation, List<Argument> inputs, List<Argument> outputs, Check check)
       throws ValidationException {
     checkCount("inputs", inputForms, operation.inputs().size());
     checkCount("outputs", outputForms, operation.outputs().size());
-    List<Argument> inputs = inputs(operation);
-    List<Argument> outputs = outputs(operation);
     for (int i = 0; i < inputs.size(); i++) {
       check.presence(i, inputs.get(i), operation.input(i));
     }
@@ -201,8 +212,10 @@ public final class Signature {
 
   private static void checkCount(String what, List<List<Argument>> forms, int actual)
       throws ValidationException {
-    if (forms.stream().anyMatch(form -> takes(form, actual))) {
-      return;
+    for (int i = 0; i < forms.size(); i++) {
+      if (takes(forms.get(i), actual)) {
+        return;
+      }
     }
     TreeSet<Integer> counts = new TreeSet<>();
     for (List<Argument> form : forms) {
@@ -247,7 +260,8 @@ public final class Signature {
       Optional<OperandCode> data,
       Check check)
       throws ValidationException {
-    for (int i = 0; i < inputs.size(); i++) {
+    boolean isLike = output.quantizedAs().isPresent() || output.shapedAs().isPresent();
+    for (int i = 0; isLike && i < inputs.size(); i++) {
       if (output.quantizedAs().filter(inputs.get(i).name()::equals).isPresent()) {
         check.sameQuantization(operation.input(i), actual);
       }

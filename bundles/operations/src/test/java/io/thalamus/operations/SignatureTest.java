@@ -95,9 +95,10 @@ class SignatureTest {
   private static String level(OperationCode operation, String combination) {
     String[] sides = combination.split("->");
     OperationView view = new OperationView(operation, operands(sides[0]), operands(sides[1]));
-    Check check = new Check(signature(operation).since());
+    Signature signature = signature(operation);
+    Check check = new Check(signature.since());
     try {
-      signature(operation).checkTypes(view, check);
+      signature.checkTypes(view, signature.inputs(view), signature.outputs(view), check);
       return check.level().name();
     } catch (ValidationException e) {
       return e.getMessage();

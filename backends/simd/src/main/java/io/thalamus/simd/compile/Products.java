@@ -13,6 +13,7 @@ import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Stored;
 import io.thalamus.simd.program.Tensor;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.Optional;
 
 /** Makes steps of operations that are matrix products with constant weights, one row each unit. */
@@ -65,10 +66,11 @@ public final class Products {
             .weights()
             .next(
                 () -> {
-                  int[] values = Stored.bytes(filter.value().orElseThrow(), filter.type());
+                  byte[] values = filter.value().orElseThrow().toArray(ValueLayout.JAVA_BYTE);
+                  int flip = Stored.flip(filter.type());
+                  int zero = accumulation.filterZeroPoint() - flip;
                   PackedMatrix.Elements elements =
-                      (row, column) ->
-                          values[column * depth + row] - accumulation.filterZeroPoint();
+                      (row, column) -> (byte) (values[column * depth + row] ^ flip) - zero;
                   int largest = largestInput(patches.source());
                   return new Weights(
                       operand,

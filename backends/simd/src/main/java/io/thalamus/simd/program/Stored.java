@@ -33,7 +33,7 @@ public final class Stored {
   }
 
   /** Returns the bits by whose exclusive or stored bytes become signed. */
-  static int flip(OperandType type) {
+  public static int flip(OperandType type) {
     return type == OperandCode.TENSOR_QUANT8_ASYMM ? 0x80 : 0;
   }
 }

@@ -6,7 +6,10 @@ import static io.thalamus.model.LittleEndian.LONG;
 import io.thalamus.model.Elements;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
+import io.thalamus.operations.StridedCopy;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.DoubleBinaryOperator;
 import java.util.function.DoubleUnaryOperator;
@@ -23,6 +26,9 @@ import java.util.function.LongUnaryOperator;
  * @param bytes the elements, little-endian, row-major
  */
 public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
+  /** Bytes of a run below which a copy between segments takes longer than one of arrays. */
+  private static final int SHORT_RUN = 32;
+
   /** A scalar or a vector of integers, as shapes and indexes are. */
   public static Tensor ofLongs(int[] shape, long... values) {
     MemorySegment bytes = MemorySegment.ofArray(new byte[8 * values.length]);
@@ -108,23 +114,58 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
   /** The elements at places that are counted by strides. */
   public Tensor view(int[] size, int[] strides, int offset, Budget budget)
       throws ModelFormatException {
-    int[] places = budget.ints(Dims.count(size));
-    int[] at = new int[size.length];
-    int place = offset;
-    for (int i = 0; i < places.length; i++) {
-      places[i] = place;
-      for (int d = size.length - 1; d >= 0; d--) {
-        place += strides[d];
-        if (++at[d] < size[d]) {
-          break;
-        }
-        place -= size[d] * strides[d];
-        at[d] = 0;
-      }
+    int width = type.elements().size();
+    byte[] target = budget.bytes((long) Dims.count(size) * width);
+    Tensor result = new Tensor(type, size, MemorySegment.ofArray(target));
+    if (target.length == 0) {
+      return result;
     }
-    Tensor result = take(size, places, budget);
-    budget.release((long) Integer.BYTES * places.length);
+    long[] steps = Arrays.stream(strides).asLongStream().toArray();
+    StridedCopy copy = StridedCopy.gather(size, offset, steps);
+    int length = copy.runLength();
+    if (copy.runSourceStride() == 1 && (long) length * width >= SHORT_RUN) {
+      long run = (long) length * width;
+      copy.forEachRun(
+          (from, to) -> MemorySegment.copy(bytes, from * width, result.bytes, to * width, run));
+      return result;
+    }
+    // Arrays: a new process takes long to copy each element between segments.
+    long first = offset;
+    long last = offset;
+    for (int d = 0; d < size.length; d++) {
+      long reach = (size[d] - 1) * steps[d];
+      first += Math.min(reach, 0);
+      last += Math.max(reach, 0);
+    }
+    byte[] source = budget.bytes((last - first + 1) * width);
+    MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, first * width, source, 0, source.length);
+    long start = first;
+    int step = (int) copy.runSourceStride() * width;
+    copy.forEachRun(
+        (from, to) ->
+            copy(
+                source,
+                (int) (from - start) * width,
+                step,
+                target,
+                (int) to * width,
+                length,
+                width));
+    budget.release(source.length);
     return result;
+  }
+
+  /** A method of its own: called often, it is soon compiled in a new process. */
+  private static void copy(
+      byte[] source, int from, int step, byte[] target, int to, int count, int width) {
+    int place = from;
+    int end = to + count * width;
+    for (int at = to; at < end; at += width) {
+      for (int i = 0; i < width; i++) {
+        target[at + i] = source[place + i];
+      }
+      place += step;
+    }
   }
 
   /** The elements at these places. */
@@ -211,7 +252,7 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
 
   /** The elements repeated to a shape. */
   public Tensor expand(int[] target, Budget budget) throws ModelFormatException {
-    return java.util.Arrays.equals(shape, target)
+    return Arrays.equals(shape, target)
         ? this
         : view(target, Dims.broadcastStrides(shape, target), 0, budget);
   }
