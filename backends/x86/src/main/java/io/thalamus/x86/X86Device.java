@@ -92,6 +92,8 @@ public final class X86Device extends TableDevice implements AutoCloseable {
     WideTypes.TENSOR_INT64,
     WideTypes.TENSOR_FLOAT64,
     OperandCode.TENSOR_BOOL8,
+    OperandCode.TENSOR_QUANT16_SYMM,
+    OperandCode.TENSOR_QUANT16_ASYMM,
     OperandCode.TENSOR_QUANT8_ASYMM,
     OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
   };

@@ -57,11 +57,12 @@ public final class Casting {
         OperandCode.TENSOR_FLOAT32,
         OperandCode.TENSOR_INT32,
         OperandCode.TENSOR_BOOL8,
+        OperandCode.TENSOR_QUANT16_SYMM,
+        OperandCode.TENSOR_QUANT16_ASYMM,
         OperandCode.TENSOR_QUANT8_ASYMM,
         OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
   }
 
-  /** Integers made bytes keep their lower bits there, and do not become the nearest in range. */
   private static boolean isOfExtensionPossible(OperationView operation) {
     OperandType from = operation.input(0).type();
     OperandType to = operation.output().type();
@@ -74,12 +75,10 @@ public final class Casting {
     if (from.equals(WideTypes.TENSOR_FLOAT64) || to.equals(WideTypes.TENSOR_FLOAT64)) {
       return from == OperandCode.TENSOR_FLOAT32 || to == OperandCode.TENSOR_FLOAT32;
     }
-    boolean isInteger = type(from).filter(type -> !type.isFloat()).isPresent();
     if (to.equals(WideTypes.TENSOR_INT64)) {
-      return isInteger;
+      return type(from).filter(type -> !type.isFloat()).isPresent();
     }
-    return type(from).isPresent()
-        && type(to).filter(type -> !isInteger || type.size() == Float.BYTES).isPresent();
+    return type(from).isPresent() && type(to).isPresent();
   }
 
   private static void castOfExtension(
@@ -97,8 +96,9 @@ public final class Casting {
       boolean isFirst = from == OperandCode.TENSOR_INT32;
       widen(isFirst ? source : widen(from, source, Type.INT32, program), target, program);
     } else {
+      Type read = type(from).orElseThrow();
       long count = operation.inputShape(0).elementCount();
-      cast(type(from).orElseThrow(), source, type(to).orElseThrow(), target, count, program);
+      cast(read, source, type(to).orElseThrow(), target, !read.isFloat(), count, program);
     }
   }
 
@@ -218,6 +218,8 @@ public final class Casting {
               case TENSOR_FLOAT32 -> Type.FLOAT32;
               case TENSOR_FLOAT16 -> Type.FLOAT16;
               case TENSOR_INT32 -> Type.INT32;
+              case TENSOR_QUANT16_SYMM -> Type.INT16;
+              case TENSOR_QUANT16_ASYMM -> Type.UINT16;
               case TENSOR_BOOL8, TENSOR_QUANT8_ASYMM -> Type.UINT8;
               case TENSOR_QUANT8_ASYMM_SIGNED -> Type.INT8;
               default -> null;
@@ -228,8 +230,19 @@ public final class Casting {
   /** Writes the elements of a place as ones of another type. */
   static void cast(
       Type from, Place source, Type to, Place target, long count, ProgramBuilder program) {
+    cast(from, source, to, target, false, count, program);
+  }
+
+  private static void cast(
+      Type from,
+      Place source,
+      Type to,
+      Place target,
+      boolean isTruncated,
+      long count,
+      ProgramBuilder program) {
     for (long at = 0; at < count; at += LONGEST) {
-      Cast cast = new Cast(from, to, (int) Math.min(LONGEST, count - at));
+      Cast cast = new Cast(from, to, isTruncated, (int) Math.min(LONGEST, count - at));
       program.call(cast, source, at * from.size(), target, at * to.size(), 1);
     }
   }

@@ -11,6 +11,7 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.Elementwise.QuantizedExtreme;
 import io.thalamus.operations.LookupTable;
+import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Selection.Choice;
@@ -19,6 +20,7 @@ import io.thalamus.x86.kernel.Chosen;
 import io.thalamus.x86.kernel.Pair;
 import io.thalamus.x86.kernel.Strided;
 import java.util.Optional;
+import java.util.function.IntBinaryOperator;
 
 /** Questions about pairs of elements, logic, and the choice between two tensors. */
 public final class Truth {
@@ -27,14 +29,20 @@ public final class Truth {
 
   private Truth() {}
 
+  /** A question about two numbers. */
+  @FunctionalInterface
+  private interface Question {
+    boolean ask(float a, float b);
+  }
+
   /** Adds the operations to a table. */
   public static void register(OperationTable.Builder<Lowering> table) {
-    question(table, OperationCode.EQUAL, Pair.EQUAL, Pair.INT_EQUAL);
-    question(table, OperationCode.NOT_EQUAL, Pair.NOT_EQUAL, Pair.INT_NOT_EQUAL);
-    question(table, OperationCode.LESS, Pair.LESS, Pair.INT_LESS);
-    question(table, OperationCode.LESS_EQUAL, Pair.LESS_EQUAL, Pair.INT_LESS_EQUAL);
-    question(table, OperationCode.GREATER, Pair.GREATER, Pair.INT_GREATER);
-    question(table, OperationCode.GREATER_EQUAL, Pair.GREATER_EQUAL, Pair.INT_GREATER_EQUAL);
+    question(table, OperationCode.EQUAL, Pair.EQUAL, Pair.INT_EQUAL, (a, b) -> a == b);
+    question(table, OperationCode.NOT_EQUAL, Pair.NOT_EQUAL, Pair.INT_NOT_EQUAL, (a, b) -> a != b);
+    question(table, OperationCode.LESS, Pair.LESS, Pair.INT_LESS, (a, b) -> a < b);
+    question(table, OperationCode.LESS_EQUAL, Pair.LESS_EQUAL, Pair.INT_LESS_EQUAL, (a, b) -> a <= b);
+    question(table, OperationCode.GREATER, Pair.GREATER, Pair.INT_GREATER, (a, b) -> a > b);
+    question(table, OperationCode.GREATER_EQUAL, Pair.GREATER_EQUAL, Pair.INT_GREATER_EQUAL, (a, b) -> a >= b);
     logic(table, OperationCode.LOGICAL_AND, Pair.INT_MINIMUM);
     logic(table, OperationCode.LOGICAL_OR, Pair.INT_MAXIMUM);
     table.add(
@@ -54,7 +62,11 @@ public final class Truth {
   }
 
   private static void question(
-      OperationTable.Builder<Lowering> table, OperationCode code, Pair floats, Pair integers) {
+      OperationTable.Builder<Lowering> table,
+      OperationCode code,
+      Pair floats,
+      Pair integers,
+      Question question) {
     table.add(
         code,
         BroadcastRuns::isPossible,
@@ -83,14 +95,30 @@ public final class Truth {
         (operation, operands, program) ->
             widened(integers, operation, operands, operands.output(), program);
     table.add(code, BroadcastRuns::isPossible, stored, TENSOR_BOOL8);
-    // Other numbers than stored ones are compared where these stand for different ones.
+    // Bytes of different scales are compared by what they stand for.
+    Lowering scaled = StoredPairTables.lowering(operation -> scaled(operation.view(), question));
     table.add(
         code,
-        operation ->
-            operation.input(0).quantization().equals(operation.input(1).quantization())
-                && BroadcastRuns.isPossible(operation),
-        stored,
+        BroadcastRuns::isPossible,
+        (operation, operands, program) ->
+            (isOfOneScale(operation.view()) ? stored : scaled).lower(operation, operands, program),
         ElementTypes.quantized8());
+  }
+
+  private static boolean isOfOneScale(OperationView operation) {
+    return operation.input(0).quantization().equals(operation.input(1).quantization());
+  }
+
+  private static IntBinaryOperator scaled(OperationView operation, Question question) {
+    OperandView first = operation.input(0);
+    OperandView second = operation.input(1);
+    float firstScale = first.scale();
+    float secondScale = second.scale();
+    return (a, b) ->
+        question.ask(
+                (a - first.zeroPoint()) * firstScale, (b - second.zeroPoint()) * secondScale)
+            ? 1
+            : 0;
   }
 
   private static void logic(

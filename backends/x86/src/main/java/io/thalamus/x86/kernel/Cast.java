@@ -18,9 +18,10 @@ import io.thalamus.x86.asm.Vector;
  *
  * @param from type of the source
  * @param to type of the result
+ * @param isTruncated whether integers that are out of range keep their lower bits instead
  * @param count elements
  */
-public record Cast(Type from, Type to, int count) implements FunctionSource {
+public record Cast(Type from, Type to, boolean isTruncated, int count) implements FunctionSource {
   private static final int LANES = 8;
   private static final Vector VALUE = new Vector(Length.YMM, 0);
   private static final Vector ARGUMENT = new Vector(Length.YMM, 1);
@@ -33,6 +34,8 @@ public record Cast(Type from, Type to, int count) implements FunctionSource {
     FLOAT32(4),
     FLOAT16(2),
     INT32(4),
+    UINT16(2),
+    INT16(2),
     UINT8(1),
     INT8(1);
 
@@ -50,6 +53,16 @@ public record Cast(Type from, Type to, int count) implements FunctionSource {
     /** Returns whether elements are floating-point numbers. */
     public boolean isFloat() {
       return this == FLOAT32 || this == FLOAT16;
+    }
+
+    /** Returns the least number of a type of integers that are smaller than 32 bits. */
+    private int least() {
+      return this == INT8 || this == INT16 ? -1 << (Byte.SIZE * size - 1) : 0;
+    }
+
+    /** Returns how many numbers such a type has, less one: all bits of an element. */
+    private int bits() {
+      return (1 << Byte.SIZE * size) - 1;
     }
   }
 
@@ -94,6 +107,8 @@ public record Cast(Type from, Type to, int count) implements FunctionSource {
         }
       }
       case FLOAT16 -> a.emit(Unary.VCVTPH2PS, VALUE, narrow);
+      case UINT16 -> a.emit(Unary.VPMOVZXWD, VALUE, narrow);
+      case INT16 -> a.emit(Unary.VPMOVSXWD, VALUE, narrow);
       case UINT8 -> a.emit(Unary.VPMOVZXBD, VALUE, narrow);
       case INT8 -> a.emit(Unary.VPMOVSXBD, VALUE, narrow);
     }
@@ -124,17 +139,28 @@ public record Cast(Type from, Type to, int count) implements FunctionSource {
         return;
       }
       case FLOAT16 -> a.vcvtps2ph(narrow, VALUE, Rounding.NEAREST);
-      case UINT8, INT8 -> {
-        boolean isSigned = to == Type.INT8;
-        int least = isSigned ? Byte.MIN_VALUE : 0;
-        a.emit(Binary.VPMAXSD, VALUE, VALUE, BytesToFloats.ints(a, least));
-        a.emit(Binary.VPMINSD, VALUE, VALUE, BytesToFloats.ints(a, least + 255));
-        a.vextracti128(OTHER.as(Length.XMM), VALUE, 1);
-        a.emit(Binary.VPACKSSDW, narrow, narrow, OTHER.as(Length.XMM));
-        a.emit(isSigned ? Binary.VPACKSSWB : Binary.VPACKUSWB, narrow, narrow, narrow);
+      case UINT16, INT16, UINT8, INT8 -> {
+        if (isTruncated) {
+          a.emit(Binary.VPAND, VALUE, VALUE, BytesToFloats.ints(a, to.bits()));
+        } else {
+          a.emit(Binary.VPMAXSD, VALUE, VALUE, BytesToFloats.ints(a, to.least()));
+          a.emit(Binary.VPMINSD, VALUE, VALUE, BytesToFloats.ints(a, to.least() + to.bits()));
+        }
+        pack(a, narrow, !isTruncated && to.least() < 0);
       }
     }
     Bytes.store(a, narrow, Gpr.RCX, 0, elements * to.size);
+  }
+
+  private void pack(Assembler a, Vector narrow, boolean isSigned) {
+    Vector upper = OTHER.as(Length.XMM);
+    a.vextracti128(upper, VALUE, 1);
+    if (to.size == Short.BYTES) {
+      a.emit(isSigned ? Binary.VPACKSSDW : Binary.VPACKUSDW, narrow, narrow, upper);
+    } else {
+      a.emit(Binary.VPACKSSDW, narrow, narrow, upper);
+      a.emit(isSigned ? Binary.VPACKSSWB : Binary.VPACKUSWB, narrow, narrow, narrow);
+    }
   }
 
   private static Address at(Gpr pointer) {
