@@ -34,6 +34,7 @@ import io.thalamus.simd.compile.Lowering;
 import io.thalamus.simd.compile.MatrixMultiply;
 import io.thalamus.simd.compile.PackedWeights;
 import io.thalamus.simd.compile.Pooling;
+import io.thalamus.simd.compile.Quantize;
 import io.thalamus.simd.compile.Rearrange;
 import io.thalamus.simd.compile.Reduction;
 import io.thalamus.simd.compile.Reshape;
@@ -186,6 +187,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
       case 7 -> Activation.register(table);
       case 8 -> Rearrange.register(table);
       case 9 -> Slice.register(table);
+      case 10 -> Quantize.register(table);
       default -> {
         return false;
       }

@@ -34,7 +34,8 @@ class WideIntegersTest {
   private static final int ROUNDS = 40;
 
   private static final float[] FLOATS = {
-    0, -0.5f, 1.9f, -1.9f, 127.5f, -128.5f, 255.9f, -32769, 40000.5f, 65536, 1e9f, -3e9f, 1e20f, Float.NaN
+    0, -0.5f, 1.9f, -1.9f, 127.5f, -128.5f, 255.9f, -32769, 40000.5f, 65536, 1e9f, -3e9f, 1e20f,
+    Float.NaN
   };
 
   @ParameterizedTest

@@ -5,6 +5,7 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.operations.Activation.Range;
 import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FusedActivation;
@@ -12,6 +13,7 @@ import io.thalamus.operations.IntRange;
 import io.thalamus.operations.LookupTable;
 import io.thalamus.operations.OperationParameters;
 import io.thalamus.operations.OperationView;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.kernel.Clamp;
 import io.thalamus.simd.kernel.Functions;
 import io.thalamus.simd.kernel.Functions.Kind;
@@ -33,6 +35,13 @@ public final class Activation {
     floating(table, OperationCode.LOGISTIC, Kind.LOGISTIC, Clamp.NONE);
     floating(table, OperationCode.TANH, Kind.TANH, Clamp.NONE);
     floating(table, OperationCode.HARD_SWISH, Kind.HARD_SWISH, Clamp.NONE);
+    floating(table, OperationCode.EXP, Kind.EXP, Clamp.NONE);
+    floating(table, ThalamusExtension.ERF, Kind.ERF, Clamp.NONE);
+    floating(table, OperationCode.SQRT, Kind.SQRT, Clamp.NONE);
+    floating(table, OperationCode.RSQRT, Kind.RSQRT, Clamp.NONE);
+    floating(table, OperationCode.ABS, Kind.ABS, Clamp.NONE);
+    floating(table, OperationCode.NEG, Kind.NEG, Clamp.NONE);
+    floating(table, OperationCode.FLOOR, Kind.FLOOR, Clamp.NONE);
     for (OperationCode code :
         new OperationCode[] {
           OperationCode.RELU,
@@ -60,7 +69,7 @@ public final class Activation {
   }
 
   private static void floating(
-      OperationTable.Builder<Lowering> table, OperationCode code, Kind kind, Clamp clamp) {
+      OperationTable.Builder<Lowering> table, OperationType code, Kind kind, Clamp clamp) {
     table.add(
         code,
         Activation::isPossible,

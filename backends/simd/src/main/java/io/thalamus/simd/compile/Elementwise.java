@@ -34,6 +34,15 @@ public final class Elementwise {
           .add(code, Elementwise::isPossible, new Fusable(code), TENSOR_FLOAT32)
           .add(code, Elementwise::isPossible, Elementwise::stored, ElementTypes.quantized8());
     }
+    table.add(
+        OperationCode.DIV, Elementwise::isPossible, new Fusable(OperationCode.DIV), TENSOR_FLOAT32);
+    for (OperationCode code : new OperationCode[] {OperationCode.MAXIMUM, OperationCode.MINIMUM}) {
+      table.add(
+          code,
+          Elementwise::isBroadcastPossible,
+          (node, tensors, budget) -> floats(code, Clamp.NONE, node, tensors, budget),
+          TENSOR_FLOAT32);
+    }
     even(table, ThalamusExtension.ADD, StoredReals.Kind.ADD);
     even(table, ThalamusExtension.SUB, StoredReals.Kind.SUB);
     even(table, ThalamusExtension.MUL, StoredReals.Kind.MUL);
@@ -60,11 +69,14 @@ public final class Elementwise {
   }
 
   private static boolean isPossible(OperationView operation) {
-    if (!operation.input(0).isShapeKnown()
-        || !operation.input(1).isShapeKnown()
-        || operation.input(2).value().isEmpty()
-        || (operation.input(0).type() == TENSOR_FLOAT32
-            && operation.input(2).int32() == FusedActivation.RELU1.code())) {
+    return operation.input(2).value().isPresent()
+        && (operation.input(0).type() != TENSOR_FLOAT32
+            || operation.input(2).int32() != FusedActivation.RELU1.code())
+        && isBroadcastPossible(operation);
+  }
+
+  private static boolean isBroadcastPossible(OperationView operation) {
+    if (!operation.input(0).isShapeKnown() || !operation.input(1).isShapeKnown()) {
       return false;
     }
     Shape first = operation.input(0).shape();
@@ -80,11 +92,7 @@ public final class Elementwise {
   private record Fusable(OperationCode code) implements Lowering {
     @Override
     public Step lower(Node node, Tensors tensors, Budget budget) {
-      Tensor output = tensors.output(node);
-      Pairs pairs = pairs(node, tensors);
-      FloatPairs.Kind kind = FloatPairs.Kind.valueOf(code.name());
-      int tiles = Math.min(pairs.count(), budget.tiles(output.size()));
-      return new FloatPairs(kind, pairs, Clamp.of(node.activation()), tiles);
+      return floats(code, Clamp.of(node.activation()), node, tensors, budget);
     }
 
     @Override
@@ -96,6 +104,13 @@ public final class Elementwise {
     public boolean takesActivation(ResolvedOperation operation) {
       return true;
     }
+  }
+
+  private static Step floats(
+      OperationCode code, Clamp clamp, Node node, Tensors tensors, Budget budget) {
+    Pairs pairs = pairs(node, tensors);
+    int tiles = Math.min(pairs.count(), budget.tiles(tensors.output(node).size()));
+    return new FloatPairs(FloatPairs.Kind.valueOf(code.name()), pairs, clamp, tiles);
   }
 
   private static Pairs pairs(Node node, Tensors tensors) {

@@ -12,7 +12,10 @@ import io.thalamus.simd.program.Step;
 import java.util.Arrays;
 import jdk.incubator.vector.FloatVector;
 
-/** Arithmetic on two float tensors, clamped. Immutable and thread-safe. */
+/**
+ * Arithmetic on two float tensors, clamped; the larger or the smaller of two. Immutable and
+ * thread-safe.
+ */
 public final class FloatPairs implements Step {
   private final Kind kind;
   private final Pairs pairs;
@@ -23,7 +26,10 @@ public final class FloatPairs implements Step {
   enum Kind {
     ADD,
     SUB,
-    MUL
+    MUL,
+    DIV,
+    MAXIMUM,
+    MINIMUM
   }
 
   FloatPairs(Kind kind, Pairs pairs, Clamp clamp, int tiles) {
@@ -60,6 +66,10 @@ public final class FloatPairs implements Step {
       }
       int whole = count / COUNT * COUNT;
       int to = pairs.result()[run];
+      if (kind.compareTo(Kind.MUL) > 0) {
+        plain(first, firstAt, second, secondAt, out, to, count);
+        continue;
+      }
       if (frame.isScalar) {
         scalar(first, firstAt, second, secondAt, out, to, count);
         continue;
@@ -82,6 +92,7 @@ public final class FloatPairs implements Step {
             case ADD -> x + y;
             case SUB -> x - y;
             case MUL -> x * y;
+            case DIV, MAXIMUM, MINIMUM -> throw new IllegalStateException();
           };
       out[to + i] = clamp.apply(result);
     }
@@ -93,6 +104,35 @@ public final class FloatPairs implements Step {
       case ADD -> add(first, firstAt, second, secondAt, out, to, count);
       case SUB -> subtract(first, firstAt, second, secondAt, out, to, count);
       case MUL -> multiply(first, firstAt, second, secondAt, out, to, count);
+      case DIV, MAXIMUM, MINIMUM -> throw new IllegalStateException();
+    }
+  }
+
+  /** By loops that the JVM makes vectors of, and that are quick before it does. */
+  private void plain(
+      float[] first, int firstAt, float[] second, int secondAt, float[] out, int to, int count) {
+    switch (kind) {
+      case DIV -> {
+        for (int i = 0; i < count; i++) {
+          out[to + i] = first[firstAt + i] / second[secondAt + i];
+        }
+      }
+      case MAXIMUM -> {
+        for (int i = 0; i < count; i++) {
+          out[to + i] = Math.max(first[firstAt + i], second[secondAt + i]);
+        }
+      }
+      case MINIMUM -> {
+        for (int i = 0; i < count; i++) {
+          out[to + i] = Math.min(first[firstAt + i], second[secondAt + i]);
+        }
+      }
+      case ADD, SUB, MUL -> throw new IllegalStateException();
+    }
+    if (clamp != Clamp.NONE) {
+      for (int i = to; i < to + count; i++) {
+        out[i] = clamp.apply(out[i]);
+      }
     }
   }
 

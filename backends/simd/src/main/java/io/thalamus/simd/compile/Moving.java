@@ -6,7 +6,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.OperationTable;
-import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.operations.Moves;
 import io.thalamus.operations.Moves.Part;
 import io.thalamus.operations.OperationView;
@@ -25,8 +25,8 @@ import java.util.stream.IntStream;
 /** Puts the elements of one tensor elsewhere, in runs; what else it is given are parameters. */
 final class Moving implements Lowering {
   /** Adds operations whose parameters are {@link Moves} of their first input. */
-  static void register(OperationTable.Builder<Lowering> table, OperationCode... codes) {
-    for (OperationCode code : codes) {
+  static void register(OperationTable.Builder<Lowering> table, OperationType... codes) {
+    for (OperationType code : codes) {
       table.add(
           code,
           Moving::isPossible,

@@ -7,20 +7,25 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.operations.OperationView;
+import io.thalamus.operations.extension.ThalamusExtension;
 
 /** Operations that put elements together, or in another order. */
 public final class Rearrange {
   private Rearrange() {}
 
   public static void register(OperationTable.Builder<Lowering> table) {
-    table.add(
-        OperationCode.CONCATENATION,
-        Rearrange::isConcatenationPossible,
-        Moving::step,
-        TENSOR_FLOAT32,
-        TENSOR_QUANT8_ASYMM,
-        TENSOR_QUANT8_ASYMM_SIGNED);
+    for (OperationType code :
+        new OperationType[] {OperationCode.CONCATENATION, ThalamusExtension.CONCATENATION}) {
+      table.add(
+          code,
+          Rearrange::isConcatenationPossible,
+          Moving::step,
+          TENSOR_FLOAT32,
+          TENSOR_QUANT8_ASYMM,
+          TENSOR_QUANT8_ASYMM_SIGNED);
+    }
     Moving.register(
         table,
         OperationCode.PAD,
@@ -31,7 +36,10 @@ public final class Rearrange {
         OperationCode.SPACE_TO_DEPTH,
         OperationCode.BATCH_TO_SPACE_ND,
         OperationCode.SPACE_TO_BATCH_ND,
-        OperationCode.TILE);
+        OperationCode.TILE,
+        ThalamusExtension.MIRROR_PAD,
+        ThalamusExtension.REVERSE,
+        ThalamusExtension.AS_STRIDED);
   }
 
   /** The axis comes last. */

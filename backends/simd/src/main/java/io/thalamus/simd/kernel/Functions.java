@@ -3,6 +3,8 @@ package io.thalamus.simd.kernel;
 
 import static io.thalamus.simd.kernel.Lanes.COUNT;
 import static io.thalamus.simd.kernel.Lanes.FLOATS;
+import static jdk.incubator.vector.VectorOperators.GT;
+import static jdk.incubator.vector.VectorOperators.LT;
 import static jdk.incubator.vector.VectorOperators.NE;
 
 import jdk.incubator.vector.FloatVector;
@@ -21,8 +23,8 @@ public final class Functions {
   /** Below, the result would be no normal float. */
   private static final float LEAST = -87.33654f;
 
-  /** Above, the result would be infinite. */
-  private static final float MOST = 88.37626f;
+  /** Above, the result is infinite. */
+  private static final float MOST = 88.72283f;
 
   private static final float LOG2_E = 1.44269504f;
 
@@ -37,6 +39,9 @@ public final class Functions {
   /** Below this magnitude, (1 - e) / (1 + e) would cancel. */
   private static final float SMALL = 0.625f;
 
+  /** The least argument for which erf is 1 in float. */
+  private static final float LARGEST_ERF = 3.832506856900711f;
+
   private Functions() {}
 
   /** The function. */
@@ -44,7 +49,14 @@ public final class Functions {
     CLAMP,
     LOGISTIC,
     TANH,
-    HARD_SWISH
+    HARD_SWISH,
+    EXP,
+    ERF,
+    SQRT,
+    RSQRT,
+    ABS,
+    NEG,
+    FLOOR
   }
 
   /**
@@ -70,6 +82,41 @@ public final class Functions {
       case LOGISTIC -> logistic(in, from, out, to, count);
       case TANH -> tanh(in, from, out, to, count);
       case HARD_SWISH -> hardSwish(in, from, out, to, count);
+      case EXP -> exp(in, from, out, to, count);
+      case ERF -> erf(in, from, out, to, count);
+      case SQRT, RSQRT, ABS, NEG, FLOOR -> plain(kind, in, from, out, to, count);
+    }
+  }
+
+  /** By loops that the JVM makes vectors of by itself. */
+  private static void plain(Kind kind, float[] in, int from, float[] out, int to, int count) {
+    switch (kind) {
+      case SQRT -> {
+        for (int i = 0; i < count; i++) {
+          out[to + i] = (float) Math.sqrt(in[from + i]);
+        }
+      }
+      case RSQRT -> {
+        for (int i = 0; i < count; i++) {
+          out[to + i] = (float) (1 / Math.sqrt(in[from + i]));
+        }
+      }
+      case ABS -> {
+        for (int i = 0; i < count; i++) {
+          out[to + i] = Math.abs(in[from + i]);
+        }
+      }
+      case NEG -> {
+        for (int i = 0; i < count; i++) {
+          out[to + i] = -in[from + i];
+        }
+      }
+      case FLOOR -> {
+        for (int i = 0; i < count; i++) {
+          out[to + i] = (float) Math.floor(in[from + i]);
+        }
+      }
+      default -> throw new IllegalStateException(kind.name());
     }
   }
 
@@ -136,6 +183,38 @@ public final class Functions {
           .mul(x)
           .div(6f)
           .intoArray(out, to + i);
+    }
+  }
+
+  private static void exp(float[] in, int from, float[] out, int to, int count) {
+    for (int i = 0; i < count; i += COUNT) {
+      FloatVector x = FloatVector.fromArray(FLOATS, in, from + i);
+      exp(x)
+          .blend(Float.POSITIVE_INFINITY, x.compare(GT, MOST))
+          .blend(0f, x.compare(LT, LEAST))
+          .intoArray(out, to + i);
+    }
+  }
+
+  /** The quotient of two polynomials in the square that Eigen has. */
+  private static void erf(float[] in, int from, float[] out, int to, int count) {
+    for (int i = 0; i < count; i += COUNT) {
+      FloatVector x =
+          FloatVector.fromArray(FLOATS, in, from + i).min(LARGEST_ERF).max(-LARGEST_ERF);
+      FloatVector square = x.mul(x);
+      FloatVector above = FloatVector.broadcast(FLOATS, 0.00022905065861350646f);
+      above = above.fma(square, FloatVector.broadcast(FLOATS, 0.0034082910107109506f));
+      above = above.fma(square, FloatVector.broadcast(FLOATS, 0.050955695062380861f));
+      above = above.fma(square, FloatVector.broadcast(FLOATS, 0.18520832239976145f));
+      above = above.fma(square, FloatVector.broadcast(FLOATS, 1.128379143519084f));
+      FloatVector below = FloatVector.broadcast(FLOATS, -1.1791602954361697e-7f);
+      below = below.fma(square, FloatVector.broadcast(FLOATS, 0.000023547966471313185f));
+      below = below.fma(square, FloatVector.broadcast(FLOATS, 0.0010179625278914885f));
+      below = below.fma(square, FloatVector.broadcast(FLOATS, 0.014070470171167667f));
+      below = below.fma(square, FloatVector.broadcast(FLOATS, 0.11098505178285362f));
+      below = below.fma(square, FloatVector.broadcast(FLOATS, 0.49746925110067538f));
+      below = below.fma(square, FloatVector.broadcast(FLOATS, 1f));
+      x.mul(above).div(below).intoArray(out, to + i);
     }
   }
 

@@ -40,9 +40,15 @@ public final class Truth {
     question(table, OperationCode.EQUAL, Pair.EQUAL, Pair.INT_EQUAL, (a, b) -> a == b);
     question(table, OperationCode.NOT_EQUAL, Pair.NOT_EQUAL, Pair.INT_NOT_EQUAL, (a, b) -> a != b);
     question(table, OperationCode.LESS, Pair.LESS, Pair.INT_LESS, (a, b) -> a < b);
-    question(table, OperationCode.LESS_EQUAL, Pair.LESS_EQUAL, Pair.INT_LESS_EQUAL, (a, b) -> a <= b);
+    question(
+        table, OperationCode.LESS_EQUAL, Pair.LESS_EQUAL, Pair.INT_LESS_EQUAL, (a, b) -> a <= b);
     question(table, OperationCode.GREATER, Pair.GREATER, Pair.INT_GREATER, (a, b) -> a > b);
-    question(table, OperationCode.GREATER_EQUAL, Pair.GREATER_EQUAL, Pair.INT_GREATER_EQUAL, (a, b) -> a >= b);
+    question(
+        table,
+        OperationCode.GREATER_EQUAL,
+        Pair.GREATER_EQUAL,
+        Pair.INT_GREATER_EQUAL,
+        (a, b) -> a >= b);
     logic(table, OperationCode.LOGICAL_AND, Pair.INT_MINIMUM);
     logic(table, OperationCode.LOGICAL_OR, Pair.INT_MAXIMUM);
     table.add(
@@ -115,8 +121,7 @@ public final class Truth {
     float firstScale = first.scale();
     float secondScale = second.scale();
     return (a, b) ->
-        question.ask(
-                (a - first.zeroPoint()) * firstScale, (b - second.zeroPoint()) * secondScale)
+        question.ask((a - first.zeroPoint()) * firstScale, (b - second.zeroPoint()) * secondScale)
             ? 1
             : 0;
   }

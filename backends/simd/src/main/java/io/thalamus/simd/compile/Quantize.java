@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ElementTypes;
+import io.thalamus.operations.FixedPoint;
+import io.thalamus.operations.IntRange;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.simd.program.Frame;
+import io.thalamus.simd.program.Scratch;
+import io.thalamus.simd.program.Span;
+import io.thalamus.simd.program.Step;
+import io.thalamus.simd.program.Tensor;
+
+/** Floats made stored bytes, and the reverse. */
+public final class Quantize {
+  private Quantize() {}
+
+  /** Adds the operations to a table. */
+  public static void register(OperationTable.Builder<Lowering> table) {
+    table
+        .add(
+            OperationCode.DEQUANTIZE,
+            operation -> isPossible(operation) && operation.output().type() == TENSOR_FLOAT32,
+            (node, tensors, budget) -> {
+              Tensor output = tensors.output(node);
+              return new ToFloats(
+                  tensors.input(node, 0), output, Span.of(output.size(), 2, budget));
+            },
+            ElementTypes.quantized8())
+        .add(OperationCode.QUANTIZE, Quantize::isPossible, toBytes(false), TENSOR_FLOAT32)
+        .add(ThalamusExtension.QUANTIZE, Quantize::isPossible, toBytes(true), TENSOR_FLOAT32);
+  }
+
+  private static boolean isPossible(OperationView operation) {
+    return operation.input(0).isShapeKnown() && Tensors.isStored(operation.output().type());
+  }
+
+  private static Lowering toBytes(boolean isEven) {
+    return (node, tensors, budget) -> {
+      Tensor output = tensors.output(node);
+      return new ToBytes(tensors.input(node, 0), output, isEven, Span.of(output.size(), 8, budget));
+    };
+  }
+
+  private record ToFloats(Tensor input, Tensor output, Span span) implements Step {
+    @Override
+    public int tiles() {
+      return span.tiles();
+    }
+
+    @Override
+    public void run(Frame frame, Scratch scratch, int tile) {
+      byte[] in = frame.bytes(input);
+      float[] out = frame.floats(output);
+      int flip = input.flip();
+      int zeroPoint = input.signedZeroPoint();
+      float scale = input.view().scale();
+      int from = input.offset();
+      int to = output.offset();
+      for (int i = span.first(tile); i < span.end(tile); i++) {
+        out[to + i] = ((byte) (in[from + i] ^ flip) - zeroPoint) * scale;
+      }
+    }
+  }
+
+  /**
+   * Steps of the scale, rounded to nearest.
+   *
+   * @param isEven whether the even one of two that are as near is taken, not the one that is
+   *     farther from zero
+   */
+  private record ToBytes(Tensor input, Tensor output, boolean isEven, Span span) implements Step {
+    @Override
+    public int tiles() {
+      return span.tiles();
+    }
+
+    @Override
+    public void run(Frame frame, Scratch scratch, int tile) {
+      float[] in = frame.floats(input);
+      byte[] out = frame.bytes(output);
+      float scale = output.view().scale();
+      long zeroPoint = output.view().zeroPoint();
+      IntRange range = IntRange.of((OperandCode) output.view().type());
+      int from = input.offset();
+      int to = output.offset();
+      for (int i = span.first(tile); i < span.end(tile); i++) {
+        float steps = in[from + i] / scale;
+        long whole = isEven ? (int) Math.rint(steps) : FixedPoint.round(steps);
+        out[to + i] = (byte) Math.clamp(whole + zeroPoint, range.min(), range.max());
+      }
+    }
+  }
+}
