@@ -163,12 +163,11 @@ class FloatOperationsTest {
                               TENSOR_BOOL8,
                               TENSOR_QUANT8_ASYMM,
                               TENSOR_QUANT8_ASYMM_SIGNED));
-          Quantization quantization =
-              type == TENSOR_QUANT8_ASYMM || type == TENSOR_QUANT8_ASYMM_SIGNED
-                  ? Quantization.of(0.1f, 3)
-                  : NONE;
-          int x = graph.input(type, quantization, shapes[0]);
-          int y = graph.input(type, quantization, shapes[1]);
+          boolean isStored = type == TENSOR_QUANT8_ASYMM || type == TENSOR_QUANT8_ASYMM_SIGNED;
+          // Of one scale, of scales that make equal numbers of different bytes, of any two.
+          float scale = one(random, List.of(0.1f, 0.2f, 0.173f));
+          int x = graph.input(type, isStored ? Quantization.of(0.1f, 3) : NONE, shapes[0]);
+          int y = graph.input(type, isStored ? Quantization.of(scale, 3) : NONE, shapes[1]);
           int output =
               graph.output(
                   isArithmetic || isExtreme ? TENSOR_INT32 : TENSOR_BOOL8, NONE, shapes[2]);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86;
 
-import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
@@ -121,38 +120,6 @@ class StoredOperationsTest {
                   ? List.of(x, y)
                   : List.of(x, y, graph.int32(random.nextInt(4))),
               output);
-          return new byte[][] {bytes(random, first), bytes(random, second)};
-        });
-  }
-
-  /** Of one scale, of scales that make equal numbers of different bytes, and of any scales. */
-  @ParameterizedTest
-  @EnumSource
-  void questionsEqualTheReference(Level level) throws Exception {
-    compare(
-        level,
-        (graph, random, type) -> {
-          int[] first = shape(random);
-          int[] second = random.nextBoolean() ? first : new int[] {1};
-          Quantization ofX = Quantization.of(0.5f, IntRange.of(type).min() + random.nextInt(256));
-          Quantization ofY =
-              switch (random.nextInt(3)) {
-                case 0 -> ofX;
-                case 1 -> Quantization.of(0.25f, ofX.zeroPoint());
-                default -> quantization(random, type, 0.5);
-              };
-          OperationCode code =
-              List.of(
-                      OperationCode.EQUAL,
-                      OperationCode.NOT_EQUAL,
-                      OperationCode.LESS,
-                      OperationCode.LESS_EQUAL,
-                      OperationCode.GREATER,
-                      OperationCode.GREATER_EQUAL)
-                  .get(random.nextInt(6));
-          int x = graph.input(type, ofX, first);
-          int y = graph.input(type, ofY, second);
-          graph.operation(code, List.of(x, y), graph.output(TENSOR_BOOL8, NONE, first));
           return new byte[][] {bytes(random, first), bytes(random, second)};
         });
   }
