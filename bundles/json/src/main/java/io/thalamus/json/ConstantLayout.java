@@ -4,8 +4,8 @@ package io.thalamus.json;
 import io.thalamus.json.form.Form;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.ConstantReference;
-import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
+import io.thalamus.model.reader.ModelFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -14,6 +14,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.TreeMap;
 
 /** The places of a model's larger constants in one file, each place once. Not thread-safe. */
 final class ConstantLayout {
@@ -27,13 +28,14 @@ final class ConstantLayout {
 
   private ConstantLayout() {}
 
-  static ConstantLayout of(Model model) {
+  static ConstantLayout of(ModelFile file) {
     ConstantLayout layout = new ConstantLayout();
-    model
+    file.model()
         .subgraphs()
         .flatMap(graph -> graph.operands().stream())
         .map(Operand::lifetime)
         .forEach(layout::place);
+    new TreeMap<>(file.firstValues()).values().forEach(layout::place);
     return layout;
   }
 

@@ -50,7 +50,7 @@ public final class JsonModel {
     if (!text.getFileName().toString().endsWith(ENDING)) {
       throw new IllegalArgumentException("the name of " + text + " does not end in " + ENDING);
     }
-    ConstantLayout layout = ConstantLayout.of(model.model());
+    ConstantLayout layout = ConstantLayout.of(model);
     Path beside = constants(text);
     Optional<ModelTextWriter.Constants> constants = Optional.empty();
     if (layout.size() > 0) {

@@ -77,6 +77,9 @@ final class ModelTextWriter {
       json.writeStringField(Form.SHA256, constants.get().sha256());
       json.writeEndObject();
     }
+    if (!model.firstValues().isEmpty()) {
+      firstValues(model);
+    }
     json.writeArrayFieldStart(Form.GRAPHS);
     for (Subgraph graph : (Iterable<Subgraph>) model.model().subgraphs()::iterator) {
       graph(graph);
@@ -92,6 +95,20 @@ final class ModelTextWriter {
       json.writeNumberField(Form.INPUT, entry.getKey());
       real(Form.MEAN, entry.getValue().mean());
       real(Form.STD, entry.getValue().std());
+      json.writeEndObject();
+    }
+    json.writeEndArray();
+  }
+
+  private void firstValues(ModelFile model) throws IOException {
+    json.writeArrayFieldStart(Form.FIRST_VALUES);
+    for (Map.Entry<Integer, Lifetime.Constant> entry :
+        new TreeMap<>(model.firstValues()).entrySet()) {
+      Operand state = model.model().main().input(entry.getKey());
+      json.writeStartObject();
+      json.writeNumberField(Form.INPUT, entry.getKey());
+      json.writeFieldName(Form.VALUE);
+      operand(new Operand(state.type(), state.shape(), state.quantization(), entry.getValue(), ""));
       json.writeEndObject();
     }
     json.writeEndArray();

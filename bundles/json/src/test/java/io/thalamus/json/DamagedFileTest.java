@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.json;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -10,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.fail;
 import io.thalamus.json.read.JsonReader;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.LittleEndian;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.Companions;
 import io.thalamus.model.reader.ModelFile;
@@ -48,7 +50,8 @@ class DamagedFileTest {
         "operations": [
          {"type": "ADD", "inputs": [0, 1, 2], "outputs": [3]},
          {"type": "QUANTIZE", "inputs": [3], "outputs": [4]}],
-        "inputs": [0], "outputs": [4]}]}
+        "inputs": [0], "outputs": [4]}],
+       "firstValues": [{"input": 0, "value": {"type": "TENSOR_FLOAT32", "values": [3, 4]}}]}
       """
           .formatted(ZEROS);
 
@@ -88,6 +91,8 @@ class DamagedFileTest {
     assertEquals("Thalamus JSON", file.format());
     assertEquals(2, file.model().main().operations().size());
     assertEquals(2, file.normalization(0).orElseThrow().std());
+    assertArrayEquals(
+        new float[] {3, 4}, file.firstValue(0).orElseThrow().bytes().toArray(LittleEndian.FLOAT));
   }
 
   @Test
@@ -159,7 +164,10 @@ class DamagedFileTest {
         "\"ADD\" | \"ADDED\" | line 13: NNAPI has no operation 'ADDED'",
         "\"ADD\" | {\"extension\": \"Upper\"} | line 13: extension name 'Upper' is not a lower-case"
             + " reverse domain name",
-        "\"input\": 0 | \"input\": 1 | it normalizes input 1, but there are 1",
+        "[3, 4] | [3] | the first value of input 0 fits none",
+        "{\"input\": 0, \"value\": | {\"value\": | line 16: a first value has one 'input' and one"
+            + " 'value'",
+        "\"input\": 0, \"mean\" | \"input\": 1, \"mean\" | it normalizes input 1, but there are 1",
       })
   void eachFaultIsNamed(String part, String other, String message) {
     assertTrue(MODEL.contains(part));
@@ -168,6 +176,19 @@ class DamagedFileTest {
         message,
         assertThrows(ModelFormatException.class, () -> read(text, ReadOptions.DEFAULT))
             .getMessage());
+  }
+
+  /** The first value is for an input that is no operand. */
+  @Test
+  void firstValuesAreLookedAtInAValidModelAlone() {
+    byte[] text =
+        MODEL
+            .replace("\"inputs\": [0], \"outputs\": [4]}]", "\"inputs\": [9], \"outputs\": [4]}]")
+            .getBytes(StandardCharsets.UTF_8);
+    String message =
+        assertThrows(ModelFormatException.class, () -> read(text, ReadOptions.DEFAULT))
+            .getMessage();
+    assertTrue(message.startsWith("the model is invalid: "), message);
   }
 
   @Test

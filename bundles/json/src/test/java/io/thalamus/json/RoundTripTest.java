@@ -37,9 +37,11 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -79,6 +81,16 @@ class RoundTripTest {
       assertEquals(model.description(), again.description());
       assertEquals(model.labels(), again.labels());
       assertEquals(model.normalizations(), again.normalizations());
+      assertEquals(model.firstValues().keySet(), again.firstValues().keySet());
+      for (int input : model.firstValues().keySet()) {
+        assertEquals(
+            -1,
+            model
+                .firstValue(input)
+                .orElseThrow()
+                .bytes()
+                .mismatch(again.firstValue(input).orElseThrow().bytes()));
+      }
       byte[] first = Files.readAllBytes(text);
       Path second = folder.resolve("second").resolve("model.json");
       Files.createDirectories(second.getParent());
@@ -146,6 +158,19 @@ class RoundTripTest {
     }
   }
 
+  /** Something for each input of which the size is known. */
+  private static Map<Integer, Lifetime.Constant> firstValues(Subgraph main, Random random) {
+    Map<Integer, Lifetime.Constant> values = new HashMap<>();
+    for (int i = 0; i < main.inputIndexes().size(); i++) {
+      if (main.input(i).isSizeKnown()) {
+        byte[] bytes = new byte[(int) main.input(i).byteSize()];
+        random.nextBytes(bytes);
+        values.put(i, new Lifetime.ConstantCopy(bytes));
+      }
+    }
+    return values;
+  }
+
   @Test
   void randomGraphs() throws Exception {
     long seed = System.nanoTime();
@@ -153,7 +178,9 @@ class RoundTripTest {
     for (int i = 0; i < GRAPHS; i++) {
       Example example = generator.graph(seed + i);
       try (DecodedExample decoded = example.decode()) {
-        assertSame(ModelFile.of(decoded.model(), "a test"));
+        assertSame(
+            ModelFile.of(decoded.model(), "a test")
+                .withFirstValues(firstValues(decoded.model().main(), new Random(seed + i))));
       } catch (AssertionError | Exception e) {
         throw new AssertionError("seed " + (seed + i), e);
       }

@@ -21,6 +21,8 @@ public final class Form {
   public static final String RELAXED = "relaxed";
   public static final String LABELS = "labels";
   public static final String NORMALIZATIONS = "normalizations";
+  public static final String FIRST_VALUES = "firstValues";
+  public static final String VALUE = "value";
   public static final String INPUT = "input";
   public static final String MEAN = "mean";
   public static final String STD = "std";

@@ -4,7 +4,9 @@ package io.thalamus.json.read;
 import io.thalamus.json.form.Form;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.files.Digests;
+import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.Companions;
 import io.thalamus.model.reader.ModelFile;
@@ -22,6 +24,7 @@ final class FileReader {
   private final Companions companions;
   private final List<String> labels = new ArrayList<>();
   private final Map<Integer, Normalization> normalizations = new HashMap<>();
+  private final Map<Integer, Operand> firstValues = new HashMap<>();
   private final List<Subgraph> graphs = new ArrayList<>();
   private boolean isKnown;
   private boolean relaxed;
@@ -62,6 +65,7 @@ final class FileReader {
       case Form.RELAXED -> relaxed = cursor.truth();
       case Form.LABELS -> cursor.array(() -> labels.add(cursor.text()));
       case Form.NORMALIZATIONS -> cursor.array(this::normalization);
+      case Form.FIRST_VALUES -> cursor.array(this::firstValue);
       case Form.CONSTANTS -> constants();
       case Form.GRAPHS -> cursor.array(this::graph);
       default -> throw cursor.unknown(name, "the file");
@@ -100,6 +104,41 @@ final class FileReader {
       throw cursor.error("a normalization has no '" + Form.INPUT + "'");
     }
     normalizations.put(draft.input, new Normalization(draft.mean, draft.std));
+  }
+
+  private void firstValue() throws ModelFormatException {
+    List<Integer> inputs = new ArrayList<>();
+    List<Operand> values = new ArrayList<>();
+    cursor.object(
+        name -> {
+          switch (name) {
+            case Form.INPUT -> inputs.add(cursor.natural());
+            case Form.VALUE -> values.add(new OperandReader(cursor, constants).read());
+            default -> throw cursor.unknown(name, "a first value");
+          }
+        });
+    if (inputs.size() != 1 || values.size() != 1) {
+      throw cursor.error(
+          "a first value has one '%s' and one '%s'".formatted(Form.INPUT, Form.VALUE));
+    }
+    firstValues.put(inputs.getFirst(), values.getFirst());
+  }
+
+  /** Adds the first values to the model that was read, once it is validated. */
+  ModelFile withFirstValues(ModelFile file) throws ModelFormatException {
+    Subgraph main = file.model().main();
+    Map<Integer, Lifetime.Constant> checked = new HashMap<>();
+    for (Map.Entry<Integer, Operand> entry : firstValues.entrySet()) {
+      int input = entry.getKey();
+      if (input >= main.inputIndexes().size()
+          || !(entry.getValue().lifetime() instanceof Lifetime.Constant value)
+          || !main.input(input).isSizeKnown()
+          || main.input(input).byteSize() != value.bytes().byteSize()) {
+        throw new ModelFormatException("the first value of input %s fits none".formatted(input));
+      }
+      checked.put(input, value);
+    }
+    return file.withFirstValues(checked);
   }
 
   /** The file of constants while its entry is read. */

@@ -63,9 +63,10 @@ public final class JsonReader implements ModelReader {
     }
     byte[] text = file.segment().toArray(ValueLayout.JAVA_BYTE);
     try (Cursor cursor = new Cursor(text)) {
-      ModelFile model = new FileReader(cursor, companions).read();
+      FileReader reader = new FileReader(cursor, companions);
+      ModelFile model = reader.read();
       validator.validate(model.model());
-      return model;
+      return reader.withFirstValues(model);
     } catch (ValidationException e) {
       throw oneLine("the model is invalid: " + e.getMessage(), e);
     } catch (ModelFormatException e) {
