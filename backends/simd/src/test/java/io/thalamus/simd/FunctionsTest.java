@@ -161,11 +161,19 @@ class FunctionsTest {
           check(graph, code + ", round " + round, TestGraph.bytes(numbers));
         }
       }
+      for (OperationType code : List.of(OperationCode.DEQUANTIZE, ThalamusExtension.CAST)) {
+        try (TestGraph graph = new TestGraph()) {
+          int input = graph.input(type, quantization, count);
+          int output = graph.output(TENSOR_FLOAT32, Quantization.NONE, count);
+          graph.operation(code, List.of(input), output);
+          check(graph, code + ", round " + round, stored);
+        }
+      }
       try (TestGraph graph = new TestGraph()) {
         int input = graph.input(type, quantization, count);
-        int output = graph.output(TENSOR_FLOAT32, Quantization.NONE, count);
-        graph.operation(OperationCode.DEQUANTIZE, List.of(input), output);
-        check(graph, "DEQUANTIZE, round " + round, stored);
+        int output = graph.output(type, Quantization.of(1, least + 7), count);
+        graph.operation(ThalamusExtension.CAST, List.of(input), output);
+        check(graph, "the same bytes, round " + round, stored);
       }
     }
   }

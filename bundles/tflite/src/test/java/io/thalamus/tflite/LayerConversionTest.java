@@ -20,6 +20,8 @@ import io.thalamus.tflite.TfliteFileBuilder.Quantized;
 import java.lang.foreign.ValueLayout;
 import java.util.function.ToIntFunction;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.tensorflow.lite.schema.ActivationFunctionType;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
@@ -310,6 +312,36 @@ class LayerConversionTest {
         QUANTIZE(%1:1x2x2x2) -> y\
         """,
         ModelText.of(read()));
+  }
+
+  /** Where averages may lie between two bytes, TensorFlow Lite rounds away from zero. */
+  @ParameterizedTest
+  @CsvSource({
+    "INT8, 2, VALID, true",
+    "INT8, 3, SAME, true",
+    "INT8, 3, VALID, false",
+    "INT8, 1, SAME, false",
+    "UINT8, 2, VALID, false"
+  })
+  void averagesOfSignedBytes(String type, int window, String padding, boolean isAway)
+      throws ModelFormatException {
+    byte stored = type.equals("INT8") ? INT8 : TensorType.UINT8;
+    byte around = padding.equals("SAME") ? Padding.SAME : Padding.VALID;
+    int size = around == Padding.SAME ? 6 : 7 - window;
+    int x = file.tensor("x", stored, Quantized.of(0.1f, 5), 1, 6, 6, 2);
+    int y = file.tensor("y", stored, Quantized.of(0.1f, 5), 1, size, size, 2);
+    file.operator(
+            BuiltinOperator.AVERAGE_POOL_2D,
+            BuiltinOptions.Pool2DOptions,
+            flat ->
+                Pool2DOptions.createPool2DOptions(
+                    flat, around, 1, 1, window, window, ActivationFunctionType.RELU6),
+            new int[] {x},
+            y)
+        .graph(new int[] {x}, y);
+    String text = ModelText.of(read());
+    assertEquals(isAway, text.contains("QUANTIZE"), text);
+    assertEquals(isAway, text.contains("RELU6"), text);
   }
 
   static float[] floats(Operand operand) {

@@ -5,6 +5,7 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FixedPoint;
@@ -17,7 +18,7 @@ import io.thalamus.simd.program.Span;
 import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
 
-/** Floats made stored bytes, and the reverse. */
+/** Floats made stored bytes, and the reverse; stored bytes of another scale. */
 public final class Quantize {
   private Quantize() {}
 
@@ -29,8 +30,23 @@ public final class Quantize {
             operation -> isPossible(operation) && operation.output().type() == TENSOR_FLOAT32,
             (node, tensors, budget) -> {
               Tensor output = tensors.output(node);
+              Tensor input = tensors.input(node, 0);
+              int zeroPoint = input.signedZeroPoint();
+              float scale = input.view().scale();
               return new ToFloats(
-                  tensors.input(node, 0), output, Span.of(output.size(), 2, budget));
+                  input, output, zeroPoint, scale, Span.of(output.size(), 2, budget));
+            },
+            ElementTypes.quantized8())
+        .add(
+            ThalamusExtension.CAST,
+            Quantize::isCastPossible,
+            (node, tensors, budget) -> {
+              Tensor input = tensors.input(node, 0);
+              Tensor output = tensors.output(node);
+              return output.isFloat()
+                  ? new ToFloats(input, output, -input.flip(), 1, Span.of(output.size(), 2, budget))
+                  : new Activation.Lookup(
+                      input, output, Activation.table(input, number -> number), budget);
             },
             ElementTypes.quantized8())
         .add(OperationCode.QUANTIZE, Quantize::isPossible, toBytes(false), TENSOR_FLOAT32)
@@ -41,6 +57,13 @@ public final class Quantize {
     return operation.input(0).isShapeKnown() && Tensors.isStored(operation.output().type());
   }
 
+  /** To floats, or the same bytes with another scale. */
+  private static boolean isCastPossible(OperationView operation) {
+    OperandType result = operation.output().type();
+    return operation.input(0).isShapeKnown()
+        && (result == TENSOR_FLOAT32 || result.equals(operation.input(0).type()));
+  }
+
   private static Lowering toBytes(boolean isEven) {
     return (node, tensors, budget) -> {
       Tensor output = tensors.output(node);
@@ -48,7 +71,13 @@ public final class Quantize {
     };
   }
 
-  private record ToFloats(Tensor input, Tensor output, Span span) implements Step {
+  /**
+   * Numbers times a scale.
+   *
+   * @param zeroPoint of the bytes once they are signed
+   */
+  private record ToFloats(Tensor input, Tensor output, int zeroPoint, float scale, Span span)
+      implements Step {
     @Override
     public int tiles() {
       return span.tiles();
@@ -59,8 +88,6 @@ public final class Quantize {
       byte[] in = frame.bytes(input);
       float[] out = frame.floats(output);
       int flip = input.flip();
-      int zeroPoint = input.signedZeroPoint();
-      float scale = input.view().scale();
       int from = input.offset();
       int to = output.offset();
       for (int i = span.first(tile); i < span.end(tile); i++) {

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.tflite.convert.FloatFallback.Unary;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
+import org.tensorflow.lite.schema.Padding;
 import org.tensorflow.lite.schema.Pool2DOptions;
 
 /** Pooling over windows of height and width. */
@@ -12,32 +18,74 @@ final class Pooling {
   private Pooling() {}
 
   static void addTo(Converters table) {
-    table.add(BuiltinOperator.AVERAGE_POOL_2D, node -> pool(node, OperationCode.AVERAGE_POOL_2D));
+    table.add(BuiltinOperator.AVERAGE_POOL_2D, Pooling::average);
     table.add(BuiltinOperator.MAX_POOL_2D, node -> pool(node, OperationCode.MAX_POOL_2D));
     table.add(BuiltinOperator.L2_POOL_2D, node -> pool(node, OperationCode.L2_POOL_2D));
   }
 
   private static void pool(Node node, OperationCode code) throws ModelFormatException {
+    int activation =
+        node.fused(node.get(node.options(new Pool2DOptions())::fusedActivationFunction));
+    FloatFallback.unlessQuantizedAlike(node, windows(node, code, activation));
+  }
+
+  /** The pooling of an operand into an operand. */
+  private static Unary windows(Node node, OperationCode code, int activation)
+      throws ModelFormatException {
     Pool2DOptions options = node.options(new Pool2DOptions());
     int padding = Convolution.padding(node, node.get(options::padding));
-    int activation = node.fused(node.get(options::fusedActivationFunction));
     int strideW = node.get(options::strideW);
     int strideH = node.get(options::strideH);
     int filterW = node.get(options::filterWidth);
     int filterH = node.get(options::filterHeight);
-    FloatFallback.unlessQuantizedAlike(
-        node,
-        (input, output) ->
-            node.emit(
-                code,
-                List.of(
-                    input,
-                    node.int32(padding),
-                    node.int32(strideW),
-                    node.int32(strideH),
-                    node.int32(filterW),
-                    node.int32(filterH),
-                    node.int32(activation)),
-                output));
+    return (input, output) ->
+        node.emit(
+            code,
+            List.of(
+                input,
+                node.int32(padding),
+                node.int32(strideW),
+                node.int32(strideH),
+                node.int32(filterW),
+                node.int32(filterH),
+                node.int32(activation)),
+            output);
+  }
+
+  /**
+   * NNAPI rounds up the average of stored integers that is between two, and TensorFlow Lite the
+   * signed one away from zero. The average of floats has the exact half, and QUANTIZE rounds it as
+   * TensorFlow Lite does; the last cast gives the same bytes the scale of the result.
+   */
+  private static void average(Node node) throws ModelFormatException {
+    Operand data = node.inOperand(0);
+    if (!isHalved(node, data)) {
+      pool(node, OperationCode.AVERAGE_POOL_2D);
+      return;
+    }
+    Unary windows = windows(node, OperationCode.AVERAGE_POOL_2D, 0);
+    byte activation = node.get(node.options(new Pool2DOptions())::fusedActivationFunction);
+    node.emitActivated(
+        activation,
+        output -> {
+          Operand result = node.operand(output);
+          int numbers = node.temporary(OperandCode.TENSOR_FLOAT32, data.shape(), Quantization.NONE);
+          int means = node.temporary(OperandCode.TENSOR_FLOAT32, result.shape(), Quantization.NONE);
+          int whole = node.temporary(data.type(), result.shape(), Quantization.of(1, 0));
+          node.emit(ThalamusExtension.CAST, List.of(node.in(0)), numbers);
+          windows.emit(numbers, means);
+          node.emit(OperationCode.QUANTIZE, List.of(means), whole);
+          node.emit(ThalamusExtension.CAST, List.of(whole), output);
+        });
+  }
+
+  /** Returns whether an average of signed bytes may be between two of them. */
+  private static boolean isHalved(Node node, Operand data) throws ModelFormatException {
+    Pool2DOptions options = node.options(new Pool2DOptions());
+    int cells = node.get(options::filterWidth) * node.get(options::filterHeight);
+    boolean isCut = cells > 1 && node.get(options::padding) == Padding.SAME;
+    return data.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
+        && (isCut || cells % 2 == 0)
+        && data.quantization().equals(TensorTypes.quantization(node.output(0)));
   }
 }
