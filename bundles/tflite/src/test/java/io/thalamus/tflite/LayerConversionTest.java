@@ -321,6 +321,7 @@ class LayerConversionTest {
     "INT8, 3, SAME, true",
     "INT8, 3, VALID, false",
     "INT8, 1, SAME, false",
+    "INT8, 6, VALID, false",
     "UINT8, 2, VALID, false"
   })
   void averagesOfSignedBytes(String type, int window, String padding, boolean isAway)

@@ -15,6 +15,9 @@ import org.tensorflow.lite.schema.Pool2DOptions;
 
 /** Pooling over windows of height and width. */
 final class Pooling {
+  /** Cells of a window beyond which an average is seldom between two bytes: one in as many is. */
+  private static final int MOST_HALVED = 16;
+
   private Pooling() {}
 
   static void addTo(Converters table) {
@@ -55,7 +58,8 @@ final class Pooling {
   /**
    * NNAPI rounds up the average of stored integers that is between two, and TensorFlow Lite the
    * signed one away from zero. The average of floats has the exact half, and QUANTIZE rounds it as
-   * TensorFlow Lite does; the last cast gives the same bytes the scale of the result.
+   * TensorFlow Lite does; the last cast gives the same bytes the scale of the result. Averages over
+   * many cells stay what accelerators of stored integers compute.
    */
   private static void average(Node node) throws ModelFormatException {
     Operand data = node.inOperand(0);
@@ -79,12 +83,13 @@ final class Pooling {
         });
   }
 
-  /** Returns whether an average of signed bytes may be between two of them. */
+  /** Returns whether averages of signed bytes are often between two of them. */
   private static boolean isHalved(Node node, Operand data) throws ModelFormatException {
     Pool2DOptions options = node.options(new Pool2DOptions());
-    int cells = node.get(options::filterWidth) * node.get(options::filterHeight);
+    long cells = (long) node.get(options::filterWidth) * node.get(options::filterHeight);
     boolean isCut = cells > 1 && node.get(options::padding) == Padding.SAME;
     return data.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
+        && cells <= MOST_HALVED
         && (isCut || cells % 2 == 0)
         && data.quantization().equals(TensorTypes.quantization(node.output(0)));
   }
