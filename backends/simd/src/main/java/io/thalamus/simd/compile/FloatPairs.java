@@ -24,12 +24,19 @@ public final class FloatPairs implements Step {
 
   /** The function; each has a loop of its own. */
   enum Kind {
-    ADD,
-    SUB,
-    MUL,
-    DIV,
-    MAXIMUM,
-    MINIMUM
+    ADD(false),
+    SUB(false),
+    MUL(false),
+    DIV(true),
+    MAXIMUM(true),
+    MINIMUM(true);
+
+    /** Whether its loop is a plain one, with and without vectors. */
+    private final boolean isPlain;
+
+    Kind(boolean isPlain) {
+      this.isPlain = isPlain;
+    }
   }
 
   FloatPairs(Kind kind, Pairs pairs, Clamp clamp, int tiles) {
@@ -66,7 +73,7 @@ public final class FloatPairs implements Step {
       }
       int whole = count / COUNT * COUNT;
       int to = pairs.result()[run];
-      if (kind.compareTo(Kind.MUL) > 0) {
+      if (kind.isPlain) {
         plain(first, firstAt, second, secondAt, out, to, count);
         continue;
       }

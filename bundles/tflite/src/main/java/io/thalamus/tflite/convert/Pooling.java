@@ -27,15 +27,18 @@ final class Pooling {
   }
 
   private static void pool(Node node, OperationCode code) throws ModelFormatException {
-    int activation =
-        node.fused(node.get(node.options(new Pool2DOptions())::fusedActivationFunction));
-    FloatFallback.unlessQuantizedAlike(node, windows(node, code, activation));
+    pool(node, code, node.options(new Pool2DOptions()));
+  }
+
+  private static void pool(Node node, OperationCode code, Pool2DOptions options)
+      throws ModelFormatException {
+    int activation = node.fused(node.get(options::fusedActivationFunction));
+    FloatFallback.unlessQuantizedAlike(node, windows(node, code, options, activation));
   }
 
   /** The pooling of an operand into an operand. */
-  private static Unary windows(Node node, OperationCode code, int activation)
+  private static Unary windows(Node node, OperationCode code, Pool2DOptions options, int activation)
       throws ModelFormatException {
-    Pool2DOptions options = node.options(new Pool2DOptions());
     int padding = Convolution.padding(node, node.get(options::padding));
     int strideW = node.get(options::strideW);
     int strideH = node.get(options::strideH);
@@ -62,15 +65,15 @@ final class Pooling {
    * many cells stay what accelerators of stored integers compute.
    */
   private static void average(Node node) throws ModelFormatException {
+    Pool2DOptions options = node.options(new Pool2DOptions());
     Operand data = node.inOperand(0);
-    if (!isHalved(node, data)) {
-      pool(node, OperationCode.AVERAGE_POOL_2D);
+    if (!isHalved(node, options, data)) {
+      pool(node, OperationCode.AVERAGE_POOL_2D, options);
       return;
     }
-    Unary windows = windows(node, OperationCode.AVERAGE_POOL_2D, 0);
-    byte activation = node.get(node.options(new Pool2DOptions())::fusedActivationFunction);
+    Unary windows = windows(node, OperationCode.AVERAGE_POOL_2D, options, 0);
     node.emitActivated(
-        activation,
+        node.get(options::fusedActivationFunction),
         output -> {
           Operand result = node.operand(output);
           int numbers = node.temporary(OperandCode.TENSOR_FLOAT32, data.shape(), Quantization.NONE);
@@ -84,8 +87,8 @@ final class Pooling {
   }
 
   /** Returns whether averages of signed bytes are often between two of them. */
-  private static boolean isHalved(Node node, Operand data) throws ModelFormatException {
-    Pool2DOptions options = node.options(new Pool2DOptions());
+  private static boolean isHalved(Node node, Pool2DOptions options, Operand data)
+      throws ModelFormatException {
     long cells = (long) node.get(options::filterWidth) * node.get(options::filterHeight);
     boolean isCut = cells > 1 && node.get(options::padding) == Padding.SAME;
     return data.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
