@@ -10,6 +10,7 @@ import io.thalamus.operations.FloatRange;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.Pooling.Parameters;
 import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.lang.foreign.MemorySegment;
 
 /** One result for each window over two spatial axes. */
@@ -22,10 +23,8 @@ final class Pooling {
             OperationCode.AVERAGE_POOL_2D,
             operation -> floating(operation, Pooling::average),
             ElementTypes.floats())
-        .add(
-            OperationCode.AVERAGE_POOL_2D,
-            operation -> quantized(operation, Pooling::averageStored),
-            ElementTypes.quantized8())
+        .add(OperationCode.AVERAGE_POOL_2D, Pooling::averageStored, ElementTypes.quantized8())
+        .add(ThalamusExtension.AVERAGE_POOL_2D, Pooling::averageStored, ElementTypes.quantized8())
         .add(
             OperationCode.MAX_POOL_2D,
             operation -> floating(operation, Pooling::maximum),
@@ -111,16 +110,23 @@ final class Pooling {
     return (float) Math.sqrt(sum / at.cells());
   }
 
-  /** Rounded to nearest; a tie goes up, in both quantized types alike. */
-  private static int averageStored(Elements elements, MemorySegment input, Windows.Position at) {
-    int sum = 0;
+  private static Kernel averageStored(ResolvedOperation operation) {
+    int origin = operation.parameters(Parameters.class).origin();
+    return quantized(operation, (elements, in, at) -> averageStored(elements, in, at, origin));
+  }
+
+  /** Rounded to nearest; a tie goes away from the origin. */
+  private static int averageStored(
+      Elements elements, MemorySegment input, Windows.Position at, int origin) {
+    int sum = -origin * at.cells();
     for (int y = at.firstY(); y < at.endY(); y++) {
       at.startRow(1);
       for (int x = at.firstX(); x < at.endX(); x++) {
         sum += elements.getInt(input, at.input(y, x, at.channel()));
       }
     }
-    return Math.floorDiv(sum + at.cells() / 2, at.cells());
+    int half = at.cells() / 2;
+    return (sum < 0 ? sum - half : sum + half) / at.cells() + origin;
   }
 
   private static int maximumStored(Elements elements, MemorySegment input, Windows.Position at) {

@@ -357,8 +357,10 @@ class StoredOperationsTest {
     compare(
         level,
         (graph, random, type) -> {
-          OperationCode code =
-              random.nextBoolean() ? OperationCode.AVERAGE_POOL_2D : OperationCode.MAX_POOL_2D;
+          OperationType code =
+              random.nextBoolean()
+                  ? TestGraph.anyRounding(random, OperationCode.AVERAGE_POOL_2D)
+                  : OperationCode.MAX_POOL_2D;
           int[] shape = {
             1 + random.nextInt(2),
             4 + random.nextInt(6),

@@ -10,7 +10,12 @@ import static io.thalamus.operations.Argument.data;
 import static io.thalamus.operations.Argument.fusedActivation;
 import static io.thalamus.operations.ArgumentType.T;
 
+import io.thalamus.model.Elements;
+import io.thalamus.model.FeatureLevel;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,9 +27,14 @@ public final class Pooling {
 
   static List<OperationDefinition> definitions() {
     return List.of(
-        new Pool(OperationCode.AVERAGE_POOL_2D, TypeLevels.numbers(V1_0)),
-        new Pool(OperationCode.MAX_POOL_2D, TypeLevels.numbers(V1_0)),
-        new Pool(OperationCode.L2_POOL_2D, TypeLevels.floats(V1_0)));
+        new Pool(OperationCode.AVERAGE_POOL_2D, TypeLevels.numbers(V1_0), V1_0, false),
+        new Pool(OperationCode.MAX_POOL_2D, TypeLevels.numbers(V1_0), V1_0, false),
+        new Pool(OperationCode.L2_POOL_2D, TypeLevels.floats(V1_0), V1_0, false));
+  }
+
+  /** An average of 8-bit integers whose ties go away from the middle of the type. */
+  public static OperationDefinition centered(OperationType type) {
+    return new Pool(type, TypeLevels.quantized8(), V1_2, true);
   }
 
   /**
@@ -36,24 +46,30 @@ public final class Pooling {
    * @param width movement along the width
    * @param activation the range of real results
    * @param stored the range of stored results; empty for float types
+   * @param origin the stored value that ties of averages go away from: the least one, so that they
+   *     go up, or the middle of the type; 0 for float types
    */
   public record Parameters(
       DataLayout layout,
       Window height,
       Window width,
       FusedActivation activation,
-      Optional<IntRange> stored)
+      Optional<IntRange> stored,
+      int origin)
       implements OperationParameters {}
 
   /** Inputs: data, the window's arguments, filter width and height, activation, layout. */
   private static final class Pool extends NamedDefinition {
-    Pool(OperationCode type, TypeLevels types) {
+    private final boolean isCentered;
+
+    Pool(OperationType type, TypeLevels types, FeatureLevel since, boolean isCentered) {
       super(
           type,
-          Signature.since(V1_0)
+          Signature.since(since)
               .inputs(inputs(types, false))
               .inputs(inputs(types, true))
               .outputs(argument("output", T).quantizedAs("input")));
+      this.isCentered = isCentered;
     }
 
     private static List<Argument> inputs(TypeLevels types, boolean isExplicit) {
@@ -103,7 +119,16 @@ public final class Pooling {
           onInput(
               arguments.width(operation, layout.width(input), operation.input(next).int32(), 1)),
           activation,
-          activation.storedRange(operation.output()));
+          activation.storedRange(operation.output()),
+          origin(operation.output().type()));
+    }
+
+    private int origin(OperandType type) {
+      if (Elements.of(type).isFloat()) {
+        return 0;
+      }
+      IntRange all = IntRange.of((OperandCode) type);
+      return isCentered ? (all.min() + all.max() + 1) / 2 : all.min();
     }
 
     /** Each position of a window must have a cell on the input. */

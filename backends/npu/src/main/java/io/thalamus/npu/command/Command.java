@@ -25,6 +25,9 @@ public sealed interface Command {
   /** Flag of POOL: the maximum and not the mean. */
   int MAXIMUM = 8;
 
+  /** Flag of POOL: ties of means go away from the middle of the type, and not up. */
+  int CENTERED = 16;
+
   /** Flag of ELEMENTWISE: the product and not the sum. */
   int PRODUCT = 8;
 

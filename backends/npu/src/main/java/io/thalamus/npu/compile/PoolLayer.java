@@ -7,9 +7,12 @@ import io.thalamus.npu.command.Command.Size;
 import io.thalamus.npu.compile.InputWindows.Cells;
 import io.thalamus.npu.machine.Architecture;
 
-/** A pooling on the vector unit: tiles of rows, columns and channels. Padding is not loaded. */
-record PoolLayer(InputWindows input, Results results, boolean isMaximum)
-    implements Layer<PoolLayer.Plan> {
+/**
+ * A pooling on the vector unit: tiles of rows, columns and channels. Padding is not loaded.
+ *
+ * @param kind MAXIMUM, CENTERED, or 0 for a mean
+ */
+record PoolLayer(InputWindows input, Results results, int kind) implements Layer<PoolLayer.Plan> {
   private static final int HEIGHT = 0;
   private static final int WIDTH = 1;
   private static final int CHANNELS = 2;
@@ -61,7 +64,7 @@ record PoolLayer(InputWindows input, Results results, boolean isMaximum)
     input.loadCells(to, pixels, cells, in, line, firstChannel, channels);
     Command.Window window =
         new Command.Window(
-            input.flags() | (isMaximum ? Command.MAXIMUM : 0),
+            input.flags() | kind,
             in,
             line,
             pixel,

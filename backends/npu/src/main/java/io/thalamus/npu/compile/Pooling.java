@@ -2,11 +2,15 @@
 package io.thalamus.npu.compile;
 
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
+import io.thalamus.npu.command.Command;
 import io.thalamus.operations.DataLayout;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.Pooling.Parameters;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.List;
 
 /** One result for each window over two spatial axes, channels last. */
@@ -16,10 +20,10 @@ final class Pooling {
   private Pooling() {}
 
   static void register(LoweringTable table) {
-    for (OperationCode code :
-        new OperationCode[] {OperationCode.AVERAGE_POOL_2D, OperationCode.MAX_POOL_2D}) {
-      table.add(code, Pooling::lower, Types.all());
-    }
+    table
+        .add(OperationCode.AVERAGE_POOL_2D, Pooling::lower, Types.all())
+        .add(OperationCode.MAX_POOL_2D, Pooling::lower, Types.all())
+        .add(ThalamusExtension.AVERAGE_POOL_2D, Pooling::lower, ElementTypes.quantized8());
   }
 
   private static boolean isSmall(Window window) {
@@ -59,7 +63,13 @@ final class Pooling {
             0,
             Types.min(parameters.stored(), parameters.activation().range()),
             Types.max(parameters.stored(), parameters.activation().range()));
-    boolean isMaximum = operation.view().type() == OperationCode.MAX_POOL_2D;
-    return List.of(new PoolLayer(input, results, isMaximum));
+    OperationType type = operation.view().type();
+    int kind = 0;
+    if (type == OperationCode.MAX_POOL_2D) {
+      kind = Command.MAXIMUM;
+    } else if (type.equals(ThalamusExtension.AVERAGE_POOL_2D)) {
+      kind = Command.CENTERED;
+    }
+    return List.of(new PoolLayer(input, results, kind));
   }
 }

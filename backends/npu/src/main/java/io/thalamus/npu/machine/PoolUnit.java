@@ -38,8 +38,10 @@ final class PoolUnit {
     boolean isMaximum = window.has(Command.MAXIMUM);
     boolean isUnsigned = window.has(Command.UNSIGNED);
     int cells = Math.max(1, Math.max(0, endY - firstY) * Math.max(0, endX - firstX));
+    int least = isUnsigned ? 0 : Byte.MIN_VALUE;
+    int origin = window.has(Command.CENTERED) ? least - Byte.MIN_VALUE : least;
     for (int c = 0; c < window.channels(); c++) {
-      int result = isMaximum ? Integer.MIN_VALUE : cells / 2;
+      int result = isMaximum ? Integer.MIN_VALUE : -origin * cells;
       for (int y = firstY; y < endY; y++) {
         int row = window.input() + y * window.inputRow() + c;
         for (int x = firstX; x < endX; x++) {
@@ -48,7 +50,9 @@ final class PoolUnit {
           result = isMaximum ? Math.max(result, stored) : result + stored;
         }
       }
-      result = isMaximum ? result : Math.floorDiv(result, cells);
+      if (!isMaximum) {
+        result = (result < 0 ? result - cells / 2 : result + cells / 2) / cells + origin;
+      }
       pad[to + c] = (byte) Math.min(Math.max(result, pool.min()), pool.max());
     }
   }

@@ -92,6 +92,7 @@ class MutatedStreamTest {
           new Requantize(Command.ROUND_ONCE, 0, 1, 6, 6, 5, 512, 2048, 8, 3, -128, 127),
           new Requantize(Command.FLOAT16, 0, 5, 1, 6, 5, 512, 2048, 10, 0, 0, 0x7f800000),
           new Pool(pooled(0), new Size(6, 7), 1, 0, 2200, -128, 127),
+          new Pool(pooled(Command.CENTERED), new Size(6, 7), 1, 0, 2200, -128, 127),
           new Pool(pooled(Command.MAXIMUM | Command.UNSIGNED), new Size(6, 7), 1, 0, 2200, 0, 255),
           new Pool(pooled(Command.FLOAT16), new Size(6, 3), 1, 0, 2200, 0, 0x40c00000),
           pair(Command.UNSIGNED),

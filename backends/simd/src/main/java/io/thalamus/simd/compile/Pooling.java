@@ -13,6 +13,7 @@ import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.Pooling.Parameters;
 import io.thalamus.operations.Window;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.kernel.Clamp;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Step;
@@ -38,6 +39,11 @@ public final class Pooling {
               (node, tensors, budget) -> lower(isMaximum, node, tensors, budget),
               ElementTypes.quantized8());
     }
+    table.add(
+        ThalamusExtension.AVERAGE_POOL_2D,
+        Pooling::isPossible,
+        (node, tensors, budget) -> lower(false, node, tensors, budget),
+        ElementTypes.quantized8());
   }
 
   private static boolean isPossible(OperationView operation) {
@@ -74,8 +80,7 @@ public final class Pooling {
     if (input.isFloat()) {
       return new FloatPool(isMaximum, windows, output, Clamp.of(node.activation()), lines, tiles);
     }
-    return new StoredPool(
-        isMaximum, windows, output, parameters.stored().orElseThrow(), lines, tiles);
+    return new StoredPool(isMaximum, windows, output, parameters, lines, tiles);
   }
 
   /** A float pooling whose activation is applied within. */

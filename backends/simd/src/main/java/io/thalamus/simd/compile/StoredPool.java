@@ -6,6 +6,7 @@ import static io.thalamus.simd.kernel.Lanes.FLOATS;
 import static io.thalamus.simd.kernel.Lanes.INTS;
 
 import io.thalamus.operations.IntRange;
+import io.thalamus.operations.Pooling.Parameters;
 import io.thalamus.simd.compile.Pooling.Windows;
 import io.thalamus.simd.kernel.Lanes;
 import io.thalamus.simd.program.Frame;
@@ -19,9 +20,9 @@ import jdk.incubator.vector.VectorOperators;
 /**
  * The mean or the largest of the stored bytes under each window. Immutable and thread-safe.
  *
- * <p>Bytes of both types are made signed first. A mean is {@code floorDiv(sum + cells / 2, cells)}:
- * counted from the least stored value, the dividend is not negative and, for as many cells as are
- * accepted, below 2^24; then the float quotient, rounded once, lies on the same side of every
+ * <p>Bytes of both types are made signed first. A mean is counted from the origin of its ties, and
+ * half of the cells are added to its sum, away from that. For as many cells as are accepted, the
+ * dividend is below 2^24; then the float quotient, rounded once, lies on the same side of every
  * integer as the real one, and cutting its fraction is exact.
  */
 public final class StoredPool implements Step {
@@ -32,17 +33,25 @@ public final class StoredPool implements Step {
   private final Windows windows;
   private final Tensor output;
   private final int flip;
+  private final int origin;
   private final int low;
   private final int high;
   private final int lines;
   private final int tiles;
 
   StoredPool(
-      boolean isMaximum, Windows windows, Tensor output, IntRange range, int lines, int tiles) {
+      boolean isMaximum,
+      Windows windows,
+      Tensor output,
+      Parameters parameters,
+      int lines,
+      int tiles) {
+    IntRange range = parameters.stored().orElseThrow();
     this.isMaximum = isMaximum;
     this.windows = windows;
     this.output = output;
     this.flip = output.flip();
+    this.origin = parameters.origin() - flip;
     this.low = range.min() - flip;
     this.high = range.max() - flip;
     this.lines = lines;
@@ -105,16 +114,16 @@ public final class StoredPool implements Step {
   private void scalar(
       byte[] in, int from, int lineSize, int channels, int height, int width, byte[] out, int to) {
     int cells = height * width;
-    int toLeast = -Byte.MIN_VALUE * cells + cells / 2;
     for (int c = 0; c < channels; c++) {
-      int value = isMaximum ? Byte.MIN_VALUE : toLeast;
+      int value = isMaximum ? Byte.MIN_VALUE : -origin * cells;
       for (int y = 0; y < height; y++) {
         for (int x = 0; x < width; x++) {
           byte next = (byte) (in[from + y * lineSize + x * channels + c] ^ flip);
           value = isMaximum ? Math.max(value, next) : value + next;
         }
       }
-      int result = isMaximum ? value : value / cells + Byte.MIN_VALUE;
+      int half = value < 0 ? -(cells / 2) : cells / 2;
+      int result = isMaximum ? value : (value + half) / cells + origin;
       out[to + c] = (byte) (Math.clamp(result, low, high) ^ flip);
     }
   }
@@ -123,12 +132,14 @@ public final class StoredPool implements Step {
     Lanes.toBytes(value.max(low).min(high).lanewise(VectorOperators.XOR, flip), out, at);
   }
 
-  private static IntVector mean(IntVector sum, int cells) {
-    int toLeast = -Byte.MIN_VALUE * cells + cells / 2;
-    FloatVector dividend = (FloatVector) sum.add(toLeast).convert(VectorOperators.I2F, 0);
+  private IntVector mean(IntVector sum, int cells) {
+    IntVector counted = sum.sub(origin * cells);
+    IntVector signs = counted.lanewise(VectorOperators.ASHR, Integer.SIZE - 1);
+    IntVector half = signs.lanewise(VectorOperators.XOR, cells / 2).sub(signs);
+    FloatVector dividend = (FloatVector) counted.add(half).convert(VectorOperators.I2F, 0);
     return ((IntVector)
             dividend.div(FloatVector.broadcast(FLOATS, cells)).convert(VectorOperators.F2I, 0))
-        .add(Byte.MIN_VALUE);
+        .add(origin);
   }
 
   private IntVector sum(byte[] in, int from, int lineSize, int channels, int height, int width) {

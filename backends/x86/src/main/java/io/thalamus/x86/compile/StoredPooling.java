@@ -4,6 +4,7 @@ package io.thalamus.x86.compile;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.DataLayout;
 import io.thalamus.operations.ElementTypes;
@@ -13,8 +14,10 @@ import io.thalamus.operations.OperationView;
 import io.thalamus.operations.Pooling.Parameters;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.kernel.BytePool;
 import io.thalamus.x86.kernel.BytePool.Kind;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -31,9 +34,12 @@ public final class StoredPooling {
 
   /** Adds the operations to a table. */
   public static void register(OperationTable.Builder<Lowering> table) {
-    for (OperationCode code :
-        new OperationCode[] {OperationCode.AVERAGE_POOL_2D, OperationCode.MAX_POOL_2D}) {
-      Kind kind = code == OperationCode.MAX_POOL_2D ? Kind.MAXIMUM : Kind.AVERAGE;
+    for (OperationType code :
+        List.of(
+            OperationCode.AVERAGE_POOL_2D,
+            OperationCode.MAX_POOL_2D,
+            ThalamusExtension.AVERAGE_POOL_2D)) {
+      Kind kind = code == OperationCode.MAX_POOL_2D ? Kind.MAXIMUM : Kind.MEAN;
       table.add(
           code,
           StoredPooling::isPossible,
@@ -106,7 +112,7 @@ public final class StoredPooling {
                 channels,
                 width.stride() * channels,
                 channels,
-                operation.view().output().zeroPoint(),
+                parameters.origin(),
                 range.min(),
                 range.max());
         long from =

@@ -27,7 +27,7 @@ import java.util.Arrays;
  * @param channels bytes of a cell that are used
  * @param windowStep bytes from one window to the next
  * @param resultStep bytes from one result to the next
- * @param zeroPoint of source and result
+ * @param origin the stored value that ties of means go away from
  * @param low the least result
  * @param high the largest result
  */
@@ -41,16 +41,13 @@ public record BytePool(
     int channels,
     int windowStep,
     int resultStep,
-    int zeroPoint,
+    int origin,
     int low,
     int high)
     implements FunctionSource {
   /** The results. */
   public enum Kind {
     MAXIMUM,
-    /** The mean of stored values, ties up. */
-    AVERAGE,
-    /** The mean of values less the zero point, ties away from zero. */
     MEAN
   }
 
@@ -156,24 +153,18 @@ public record BytePool(
   private void storeMean(Emitter emitter, int bytes) {
     Assembler a = emitter.assembler();
     int cells = height * width;
-    boolean isMean = kind == Kind.MEAN;
-    // Counted from the least stored value, sums are not negative, and cutting rounds down.
-    int least = isSigned ? Byte.MIN_VALUE : 0;
-    int added = isMean ? -zeroPoint * cells : -least * cells + cells / 2;
     for (Vector sum : new Vector[] {SUM, UPPER}) {
-      a.emit(Binary.VPADDD, sum, sum, ints(a, added));
-      if (isMean) {
-        a.emit(VectorShift.VPSRAD, SEEN, sum, Integer.SIZE - 1);
-        a.load(Move.VMOVUPS, WORDS, ints(a, cells / 2));
-        a.emit(Binary.VPXOR, WORDS, WORDS, SEEN);
-        a.emit(Binary.VPSUBD, WORDS, WORDS, SEEN);
-        a.emit(Binary.VPADDD, sum, sum, WORDS);
-      }
+      a.emit(Binary.VPADDD, sum, sum, ints(a, -origin * cells));
+      a.emit(VectorShift.VPSRAD, SEEN, sum, Integer.SIZE - 1);
+      a.load(Move.VMOVUPS, WORDS, ints(a, cells / 2));
+      a.emit(Binary.VPXOR, WORDS, WORDS, SEEN);
+      a.emit(Binary.VPSUBD, WORDS, WORDS, SEEN);
+      a.emit(Binary.VPADDD, sum, sum, WORDS);
       a.emit(Unary.VCVTDQ2PS, sum, sum);
       a.emit(Binary.VDIVPS, sum, sum, ints(a, Float.floatToRawIntBits(cells)));
       a.emit(Unary.VCVTTPS2DQ, sum, sum);
     }
-    new Rescale(false, false, false, false, false, false, isMean ? zeroPoint : least, low, high)
+    new Rescale(false, false, false, false, false, false, origin, low, high)
         .store(emitter, SUM, UPPER, Gpr.R11, 0, bytes);
   }
 

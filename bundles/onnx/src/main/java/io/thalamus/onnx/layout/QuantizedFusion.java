@@ -258,8 +258,9 @@ final class QuantizedFusion {
     if (isChosen && !inputs.stream().allMatch(each -> isSame(operand(each), operand(output)))) {
       return false;
     }
-    OperationType even = ThalamusExtension.EVEN.get(producer.type());
-    Operation fused = new Operation(even == null ? producer.type() : even, inputs, List.of(output));
+    OperationType rounded = ThalamusExtension.ROUNDED.get(producer.type());
+    Operation fused =
+        new Operation(rounded == null ? producer.type() : rounded, inputs, List.of(output));
     if (producer.type() == OperationCode.FULLY_CONNECTED
         && operand(inputs.get(WEIGHTS)).type() == OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL) {
       return isConvolved(fused);

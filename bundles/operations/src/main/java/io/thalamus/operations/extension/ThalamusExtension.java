@@ -8,6 +8,7 @@ import io.thalamus.model.WideTypes;
 import io.thalamus.operations.Convolution;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationExtension;
+import io.thalamus.operations.Pooling;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -171,11 +172,25 @@ public final class ThalamusExtension implements OperationExtension {
   public static final ExtensionOperationType MUL = type(26, "MUL");
 
   /**
+   * NNAPI's operation of this name on 8-bit integers, as TensorFlow Lite rounds signed ones: an
+   * average between two integers goes away from the middle of the type, 0 or 128.
+   */
+  public static final ExtensionOperationType AVERAGE_POOL_2D = type(27, "AVERAGE_POOL_2D");
+
+  /**
    * Operations of NNAPI with those of the same names here, which differ in their rounding alone.
    */
-  public static final Map<OperationCode, ExtensionOperationType> EVEN =
+  public static final Map<OperationCode, ExtensionOperationType> ROUNDED =
       Stream.of(
-              CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D, FULLY_CONNECTED, QUANTIZE, ADD, SUB, MUL)
+              CONV_2D,
+              DEPTHWISE_CONV_2D,
+              GROUPED_CONV_2D,
+              FULLY_CONNECTED,
+              QUANTIZE,
+              ADD,
+              SUB,
+              MUL,
+              AVERAGE_POOL_2D)
           .collect(
               Collectors.toUnmodifiableMap(
                   type -> OperationCode.valueOf(type.name()), type -> type));
@@ -201,6 +216,7 @@ public final class ThalamusExtension implements OperationExtension {
             Elementwise.definitions(),
             MatrixMultiply.definitions(),
             Normalization.definitions(),
+            List.of(Pooling.centered(AVERAGE_POOL_2D)),
             Rearrange.definitions(),
             Search.definitions(),
             Selection.definitions(),

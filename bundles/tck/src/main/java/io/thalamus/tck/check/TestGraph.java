@@ -44,9 +44,9 @@ public final class TestGraph implements AutoCloseable {
     pools.forEach(SharedMemory::close);
   }
 
-  /** Returns an operation of 8-bit integers, or that of its name which rounds as ONNX does. */
+  /** Returns an operation of 8-bit integers, or that of its name which rounds otherwise. */
   public static OperationType anyRounding(Random random, OperationCode type) {
-    return random.nextBoolean() ? type : ThalamusExtension.EVEN.get(type);
+    return random.nextBoolean() ? type : ThalamusExtension.ROUNDED.get(type);
   }
 
   /** An input of the model; the result is its operand index, here and below. */

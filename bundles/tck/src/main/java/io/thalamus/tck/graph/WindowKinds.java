@@ -19,7 +19,7 @@ final class WindowKinds {
     kinds.add(ThalamusExtension.DEPTHWISE_CONV_2D, NUMBERS, WindowKinds::depthwise);
     kinds.add(ThalamusExtension.GROUPED_CONV_2D, NUMBERS, WindowKinds::grouped);
     kinds.add("TRANSPOSE_CONV_2D", NUMBERS, WindowKinds::transposed);
-    kinds.add("AVERAGE_POOL_2D", NUMBERS, WindowKinds::pool);
+    kinds.add(ThalamusExtension.AVERAGE_POOL_2D, NUMBERS, WindowKinds::pool);
     kinds.add("MAX_POOL_2D", NUMBERS, WindowKinds::pool);
     kinds.add("L2_POOL_2D", FLOATS, WindowKinds::pool);
     kinds.add("RESIZE_BILINEAR", NUMBERS, WindowKinds::resize);

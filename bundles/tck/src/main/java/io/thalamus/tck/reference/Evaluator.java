@@ -23,9 +23,9 @@ import java.util.stream.Collectors;
  * device ends, rounding of every operation on the way included. Immutable and thread-safe.
  */
 public final class Evaluator {
-  /** Operations that round as ONNX does, by their names, and those of NNAPI. */
-  private static final Map<String, String> EVEN =
-      ThalamusExtension.EVEN.entrySet().stream()
+  /** Operations that round otherwise than NNAPI's, by their names, and those of NNAPI. */
+  private static final Map<String, String> ROUNDED =
+      ThalamusExtension.ROUNDED.entrySet().stream()
           .collect(
               Collectors.toUnmodifiableMap(
                   each -> name(each.getValue()), each -> each.getKey().name()));
@@ -43,7 +43,7 @@ public final class Evaluator {
     Pools.register(all);
     Reductions.register(all);
     Searches.register(all);
-    EVEN.forEach((other, standard) -> all.put(other, all.get(standard)));
+    ROUNDED.forEach((other, standard) -> all.put(other, all.get(standard)));
     this.formulas = Map.copyOf(all);
   }
 
@@ -59,7 +59,7 @@ public final class Evaluator {
 
   /** The name of NNAPI's operation that one differs from in its rounding alone; else its own. */
   public static String standard(String operation) {
-    return EVEN.getOrDefault(operation, operation);
+    return ROUNDED.getOrDefault(operation, operation);
   }
 
   /** Returns whether all operations of an example can be evaluated. */
