@@ -12,11 +12,11 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.Elementwise.Even;
-import io.thalamus.operations.FixedPoint;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.Requantization;
 import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.extension.Elementwise.QuantizedSquare;
 import io.thalamus.operations.extension.ThalamusExtension;
 
 /** Functions of two tensors with broadcasting. */
@@ -91,19 +91,9 @@ final class Elementwise {
     return Math.floorDiv(a, b);
   }
 
-  /** The real result to nearest, half away from zero: double holds every step but the quotient. */
   private static Kernel quantizedSquaredDifference(ResolvedOperation operation) {
-    OperationView view = operation.view();
-    double first = view.input(0).scale();
-    double second = view.input(1).scale();
-    double scale = view.output().scale();
-    IntRange range = IntRange.of((OperandCode) view.output().type());
-    return PairKernels.quantized(
-        operation,
-        range,
-        (a, b) -> {
-          double difference = a * first - b * second;
-          return FixedPoint.round(Math.min(difference * difference / scale, 1 << 16));
-        });
+    QuantizedSquare square = operation.parameters(QuantizedSquare.class);
+    IntRange range = IntRange.of((OperandCode) operation.view().output().type());
+    return PairKernels.quantized(operation, range, square::apply);
   }
 }

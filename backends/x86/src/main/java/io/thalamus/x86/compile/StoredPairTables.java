@@ -4,10 +4,10 @@ package io.thalamus.x86.compile;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandCode;
 import io.thalamus.operations.ElementTypes;
-import io.thalamus.operations.FixedPoint;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.extension.Elementwise.QuantizedSquare;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.kernel.JoinedBytes;
 import io.thalamus.x86.kernel.WordTable;
@@ -30,21 +30,13 @@ final class StoredPairTables {
         ElementTypes.quantized8());
   }
 
-  /** The real result to nearest, half away from zero. */
   private static IntBinaryOperator squaredDifference(ResolvedOperation operation) {
-    OperandView first = operation.view().input(0);
-    OperandView second = operation.view().input(1);
+    QuantizedSquare square = operation.parameters(QuantizedSquare.class);
+    int first = operation.view().input(0).zeroPoint();
+    int second = operation.view().input(1).zeroPoint();
     OperandView output = operation.view().output();
-    double firstScale = first.scale();
-    double secondScale = second.scale();
-    double scale = output.scale();
     IntRange range = IntRange.of((OperandCode) output.type());
-    return (a, b) -> {
-      double difference =
-          (a - first.zeroPoint()) * firstScale - (b - second.zeroPoint()) * secondScale;
-      double square = Math.min(difference * difference / scale, WordTable.ENTRIES);
-      return range.clamp(FixedPoint.round(square) + output.zeroPoint());
-    };
+    return (a, b) -> range.clamp(square.apply(a - first, b - second) + output.zeroPoint());
   }
 
   static Lowering lowering(Function<ResolvedOperation, IntBinaryOperator> source) {

@@ -12,6 +12,10 @@ import static io.thalamus.operations.ArgumentType.T;
 import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.operations.ElementwiseDefinition;
 import io.thalamus.operations.OperationDefinition;
+import io.thalamus.operations.OperationParameters;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.Requantization;
+import io.thalamus.operations.Requantization.Rounding;
 import io.thalamus.operations.Signature;
 import io.thalamus.operations.Trait;
 import io.thalamus.operations.TypeLevels;
@@ -19,7 +23,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /** Functions of two tensors with broadcasting. */
-final class Elementwise {
+public final class Elementwise {
   private static final TypeLevels NUMBERS = TypeLevels.floats(V1_2).andSince(V1_2, TENSOR_INT32);
 
   private Elementwise() {}
@@ -27,9 +31,7 @@ final class Elementwise {
   static List<OperationDefinition> definitions() {
     List<OperationDefinition> pairs =
         List.of(
-            pair(
-                ThalamusExtension.SQUARED_DIFFERENCE,
-                NUMBERS.andSince(V1_2, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED)),
+            new SquaredDifference(),
             pair(ThalamusExtension.FLOOR_DIV, NUMBERS, Trait.DISCONTINUOUS),
             pair(ThalamusExtension.ATAN2, TypeLevels.floats(V1_2), Trait.DISCONTINUOUS),
             pair(ThalamusExtension.BITWISE_XOR, TypeLevels.since(V1_2, TENSOR_INT32)),
@@ -44,11 +46,67 @@ final class Elementwise {
 
   private static OperationDefinition pair(
       ExtensionOperationType type, TypeLevels types, Trait... traits) {
-    return ElementwiseDefinition.of(
-        type,
-        Signature.since(V1_2)
-            .inputs(data("input0", types), argument("input1", T))
-            .outputs(argument("output", T)),
-        traits);
+    return ElementwiseDefinition.of(type, pairOf(types), traits);
+  }
+
+  private static Signature pairOf(TypeLevels types) {
+    return Signature.since(V1_2)
+        .inputs(data("input0", types), argument("input1", T))
+        .outputs(argument("output", T));
+  }
+
+  /**
+   * The parameters of SQUARED_DIFFERENCE on quantized types, as in TensorFlow Lite: both inputs are
+   * scaled to twice the larger scale with 7 bits to spare; the square of their difference is scaled
+   * to the output.
+   *
+   * @param first from the first input's scale
+   * @param second from the second input's scale
+   * @param output to the output's scale
+   */
+  public record QuantizedSquare(Requantization first, Requantization second, Requantization output)
+      implements OperationParameters {
+    private static final int LEFT_SHIFT = 7;
+
+    /** Beyond it the least square is larger than all stored values. */
+    private static final int MOST_SHIFT = 15;
+
+    static QuantizedSquare of(OperationView operation) {
+      float first = operation.input(0).scale();
+      float second = operation.input(1).scale();
+      double twiceMax = 2.0 * Math.max(first, second);
+      double spared = 1 << 2 * LEFT_SHIFT;
+      Requantization output =
+          Requantization.of(
+              twiceMax * twiceMax / (spared * operation.output().scale()), Rounding.DOUBLE);
+      return new QuantizedSquare(
+          Requantization.of(first / twiceMax, Rounding.DOUBLE),
+          Requantization.of(second / twiceMax, Rounding.DOUBLE),
+          new Requantization(
+              output.multiplier(), Math.min(output.shift(), MOST_SHIFT), Rounding.DOUBLE));
+    }
+
+    /** Returns the stored result less its zero point; it may be beyond the type. */
+    public int apply(int firstStored, int secondStored) {
+      int difference =
+          first.apply(firstStored << LEFT_SHIFT) - second.apply(secondStored << LEFT_SHIFT);
+      int square = difference * difference;
+      return output.apply(Math.min(square, Integer.MAX_VALUE >> Math.max(output.shift(), 0)));
+    }
+  }
+
+  private static final class SquaredDifference extends ElementwiseDefinition {
+    SquaredDifference() {
+      super(
+          ThalamusExtension.SQUARED_DIFFERENCE,
+          pairOf(NUMBERS.andSince(V1_2, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED)));
+    }
+
+    @Override
+    public OperationParameters resolve(OperationView operation) {
+      return operation.output().scale() == 0
+          ? OperationParameters.NONE
+          : QuantizedSquare.of(operation);
+    }
   }
 }
