@@ -3,10 +3,14 @@ package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.operations.FusedActivation;
+import io.thalamus.operations.Requantization;
+import io.thalamus.operations.Requantization.Rounding;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
@@ -18,12 +22,18 @@ final class Activation {
   private static final float LOGISTIC_SCALE = 1f / 256;
   private static final float TANH_SCALE = 1f / 128;
 
+  /** An 8-bit integer holds one in as fine steps. */
+  private static final int MOST_STEPS = 7;
+
   private Activation() {}
 
   static void addTo(Converters table) {
-    table.add(BuiltinOperator.RELU, node -> clamp(node, OperationCode.RELU));
-    table.add(BuiltinOperator.RELU_N1_TO_1, node -> clamp(node, OperationCode.RELU1));
-    table.add(BuiltinOperator.RELU6, node -> clamp(node, OperationCode.RELU6));
+    table.add(BuiltinOperator.RELU, node -> clamp(node, OperationCode.RELU, FusedActivation.RELU));
+    table.add(
+        BuiltinOperator.RELU_N1_TO_1,
+        node -> clamp(node, OperationCode.RELU1, FusedActivation.RELU1));
+    table.add(
+        BuiltinOperator.RELU6, node -> clamp(node, OperationCode.RELU6, FusedActivation.RELU6));
     table.add(
         BuiltinOperator.LOGISTIC,
         node -> curve(node, OperationCode.LOGISTIC, LOGISTIC_SCALE, 0, -128));
@@ -36,9 +46,47 @@ final class Activation {
     table.add(BuiltinOperator.GELU, Activation::gelu);
   }
 
-  private static void clamp(Node node, OperationCode code) throws ModelFormatException {
+  private static void clamp(Node node, OperationCode code, FusedActivation fused)
+      throws ModelFormatException {
+    if (isScaled(node)) {
+      scale(node, fused, node.out(0));
+      return;
+    }
     FloatFallback.unlessQuantizedAlike(
         node, (input, output) -> node.emit(code, List.of(input), output));
+  }
+
+  /** Returns whether the result has other steps than the data, and no step much finer ones. */
+  private static boolean isScaled(Node node) throws ModelFormatException {
+    Operand data = node.inOperand(0);
+    Quantization to = TensorTypes.quantization(node.output(0));
+    return FloatFallback.isQuantized8(data)
+        && !data.quantization().equals(to)
+        && steps(data, to) <= MOST_STEPS;
+  }
+
+  /** The power of two of the result's steps in one of the data, rounded up. */
+  private static int steps(Operand data, Quantization to) {
+    return Requantization.of(data.quantization().scale() / to.scale(), Rounding.DOUBLE).shift();
+  }
+
+  /**
+   * Multiplies by one: TensorFlow Lite's activations bring stored numbers to the scale of the
+   * result as its products do, in integers. For unsigned ones NNAPI wants the product of the scales
+   * to be less than that of the result; one in finer steps is multiplied by the same bits.
+   */
+  private static void scale(Node node, FusedActivation fused, int output)
+      throws ModelFormatException {
+    Operand data = node.inOperand(0);
+    boolean isSigned = data.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+    int steps = isSigned ? 0 : Math.max(0, steps(data, node.operand(output).quantization()));
+    int one =
+        node.constant(
+            data.type(),
+            Shape.of(1),
+            Quantization.of(Math.scalb(1f, -steps), 0),
+            new ConstantCopy(new byte[] {(byte) (1 << steps)}));
+    node.emit(OperationCode.MUL, List.of(node.in(0), one, node.int32(fused.code())), output);
   }
 
   /** A function whose quantized results have one scale, and by type one zero point. */
@@ -82,6 +130,17 @@ final class Activation {
 
   /** {@code min(max(x, 0), 1)}. */
   private static void clampToOne(Node node) throws ModelFormatException {
+    if (isScaled(node)) {
+      int output = node.out(0);
+      Operand result = node.operand(output);
+      int positive = node.temporary(result, result.shape());
+      scale(node, FusedActivation.RELU, positive);
+      int one =
+          FusedActivation.RELU1.range((OperandCode) result.type(), result.quantization()).max();
+      int most = node.constant(result, Shape.of(1), new ConstantCopy(new byte[] {(byte) one}));
+      node.emit(OperationCode.MINIMUM, List.of(positive, most), output);
+      return;
+    }
     FloatFallback.always(
         node,
         (input, output) -> {

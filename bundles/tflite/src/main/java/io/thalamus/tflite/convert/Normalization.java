@@ -2,8 +2,10 @@
 package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.tflite.convert.FloatFallback.Unary;
 import java.util.List;
 import org.tensorflow.lite.schema.ActivationFunctionType;
 import org.tensorflow.lite.schema.BuiltinOperator;
@@ -26,12 +28,14 @@ final class Normalization {
     node.require(
         node.get(options::fusedActivationFunction) == ActivationFunctionType.NONE,
         "it has a fused activation, which NNAPI does not have here");
-    FloatFallback.unlessQuantized(
-        node,
-        L2_SCALE,
-        128,
-        0,
-        (input, output) -> node.emit(OperationCode.L2_NORMALIZATION, List.of(input), output));
+    Unary normalization =
+        (input, output) -> node.emit(OperationCode.L2_NORMALIZATION, List.of(input), output);
+    if (node.inOperand(0).type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED) {
+      // TensorFlow Lite rounds signed results once, as floats are, and others and NNAPI twice.
+      FloatFallback.always(node, normalization);
+    } else {
+      FloatFallback.unlessQuantized(node, L2_SCALE, 128, 0, normalization);
+    }
   }
 
   private static void localResponse(Node node) throws ModelFormatException {
