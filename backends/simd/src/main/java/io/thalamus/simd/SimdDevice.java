@@ -22,22 +22,29 @@ import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.DeviceType;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.PerformanceInfo;
+import io.thalamus.model.WideTypes;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.ValidationException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.compile.Activation;
+import io.thalamus.simd.compile.Casting;
+import io.thalamus.simd.compile.Comparison;
 import io.thalamus.simd.compile.Convolution;
 import io.thalamus.simd.compile.Elementwise;
+import io.thalamus.simd.compile.Finding;
 import io.thalamus.simd.compile.GraphCompiler;
 import io.thalamus.simd.compile.Lowering;
 import io.thalamus.simd.compile.MatrixMultiply;
+import io.thalamus.simd.compile.Normalization;
 import io.thalamus.simd.compile.PackedWeights;
 import io.thalamus.simd.compile.Pooling;
 import io.thalamus.simd.compile.Quantize;
 import io.thalamus.simd.compile.Rearrange;
 import io.thalamus.simd.compile.Reduction;
 import io.thalamus.simd.compile.Reshape;
+import io.thalamus.simd.compile.Selection;
 import io.thalamus.simd.compile.Slice;
 import io.thalamus.simd.compile.Softmax;
 import io.thalamus.simd.program.ArgumentArrays;
@@ -45,9 +52,10 @@ import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Program;
 import io.thalamus.simd.program.WarmUp;
 import java.io.IOException;
-import java.util.Map;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
@@ -68,6 +76,19 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
 
   /** A file that is longer was not written by this device. */
   private static final long MAX_FILE_BYTES = 1L << 30;
+
+  private static final OperandType[] TYPES = {
+    OperandCode.TENSOR_FLOAT32,
+    OperandCode.TENSOR_FLOAT16,
+    OperandCode.TENSOR_INT32,
+    WideTypes.TENSOR_INT64,
+    WideTypes.TENSOR_FLOAT64,
+    OperandCode.TENSOR_BOOL8,
+    OperandCode.TENSOR_QUANT16_SYMM,
+    OperandCode.TENSOR_QUANT16_ASYMM,
+    OperandCode.TENSOR_QUANT8_ASYMM,
+    OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
+  };
 
   private final OperationTable<Lowering> table;
   private final Budget budget;
@@ -157,13 +178,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
             new Capabilities(
                 PerformanceInfo.UNSUPPORTED,
                 fast,
-                Map.of(
-                    OperandCode.TENSOR_FLOAT32,
-                    fast,
-                    OperandCode.TENSOR_QUANT8_ASYMM,
-                    fast,
-                    OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
-                    fast),
+                Arrays.stream(TYPES).collect(Collectors.toMap(type -> type, _ -> fast)),
                 PerformanceInfo.UNSUPPORTED,
                 PerformanceInfo.UNSUPPORTED))
         .memoryDomain(true)
@@ -188,6 +203,11 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
       case 8 -> Rearrange.register(table);
       case 9 -> Slice.register(table);
       case 10 -> Quantize.register(table);
+      case 11 -> Normalization.register(table);
+      case 12 -> Casting.register(table);
+      case 13 -> Comparison.register(table);
+      case 14 -> Selection.register(table);
+      case 15 -> Finding.register(table);
       default -> {
         return false;
       }
@@ -213,7 +233,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
       throws ValidationException, DeviceException {
     StaticGraph graph = StaticGraph.resolve(model.main(), catalog());
     Program program = GraphCompiler.compile(graph, table, catalog(), budget, config, weights);
-    checkRoom(program.floats() * (long) Float.BYTES + program.bytes());
+    checkRoom(program.bytes());
     return new SimdPreparedModel(model, program, workers, warmUp, this);
   }
 

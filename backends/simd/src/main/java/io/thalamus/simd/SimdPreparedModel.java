@@ -13,6 +13,7 @@ import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Timing;
+import io.thalamus.simd.program.ElementKind;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Program;
 import io.thalamus.simd.program.Step;
@@ -131,6 +132,10 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
         if (stopped != null) {
           return stopped;
         }
+        String failure = frame.takeFailure();
+        if (failure != null) {
+          return new Failed(ErrorStatus.GENERAL_FAILURE, failure);
+        }
       }
       return null;
     } catch (IllegalStateException e) {
@@ -141,29 +146,19 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
   }
 
   private static void copyIn(MemorySegment from, Frame frame, Tensor to) {
-    if (to.isFloat()) {
-      BulkCopy.copy(
-          from,
-          0,
-          MemorySegment.ofArray(frame.floats(to)),
-          (long) to.offset() * Float.BYTES,
-          (long) to.size() * Float.BYTES);
-    } else {
-      BulkCopy.copy(from, 0, MemorySegment.ofArray(frame.bytes(to)), to.offset(), to.size());
-    }
+    ElementKind kind = to.kind();
+    BulkCopy.copy(
+        from,
+        0,
+        kind.memory(frame.array(to)),
+        (long) to.offset() * kind.size(),
+        (long) to.size() * kind.size());
   }
 
   private static long copyOut(Frame frame, Tensor from, MemorySegment to) {
-    if (from.isFloat()) {
-      BulkCopy.copy(
-          MemorySegment.ofArray(frame.floats(from)),
-          (long) from.offset() * Float.BYTES,
-          to,
-          0,
-          (long) from.size() * Float.BYTES);
-    } else {
-      BulkCopy.copy(MemorySegment.ofArray(frame.bytes(from)), from.offset(), to, 0, from.size());
-    }
-    return from.size() * (long) from.view().type().elementSize();
+    ElementKind kind = from.kind();
+    long bytes = (long) from.size() * kind.size();
+    BulkCopy.copy(kind.memory(frame.array(from)), (long) from.offset() * kind.size(), to, 0, bytes);
+    return bytes;
   }
 }

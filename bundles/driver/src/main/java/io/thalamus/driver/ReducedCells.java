@@ -2,7 +2,9 @@
 package io.thalamus.driver;
 
 import io.thalamus.model.Shape;
+import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
 
@@ -32,6 +34,34 @@ public record ReducedCells(int outer, int reduced, int inner) {
         : Optional.of(
             new ReducedCells(
                 product(shape, 0, first), product(shape, first, end), product(shape, end, rank)));
+  }
+
+  /**
+   * Returns the steps of a reduction over any axes: those that stand side by side are one step, the
+   * last ones the first. Empty where an axis does not exist, or there are none.
+   */
+  public static List<ReducedCells> steps(Shape shape, int[] axes) {
+    int rank = shape.rank();
+    BitSet reduced = new BitSet();
+    for (int axis : axes) {
+      if (axis < -rank || axis >= rank) {
+        return List.of();
+      }
+      reduced.set(axis < 0 ? axis + rank : axis);
+    }
+    List<ReducedCells> steps = new ArrayList<>();
+    int inner = 1;
+    int end = rank;
+    while (end > 0) {
+      int begin = reduced.previousClearBit(end - 1) + 1;
+      if (begin < end) {
+        steps.add(new ReducedCells(product(shape, 0, begin), product(shape, begin, end), inner));
+      }
+      int kept = begin == 0 ? 0 : reduced.previousSetBit(begin - 1) + 1;
+      inner *= product(shape, kept, begin);
+      end = kept;
+    }
+    return List.copyOf(steps);
   }
 
   private static int product(Shape shape, int first, int end) {

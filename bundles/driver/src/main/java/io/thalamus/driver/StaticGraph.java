@@ -11,6 +11,7 @@ import io.thalamus.operations.ValidationException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * A graph of which everything is known before it runs: what a compiler of whole graphs starts from.
@@ -51,5 +52,21 @@ public record StaticGraph(Subgraph graph, List<ResolvedOperation> operations, Li
       shapes[i] = shapes[i] == null ? graph.operands().get(i).shape() : shapes[i];
     }
     return new StaticGraph(graph, operations, List.of(shapes));
+  }
+
+  /**
+   * Returns the parameters of an operation, for a device that asks for its form; empty where they
+   * do not fit together.
+   *
+   * @param operation of a type that the standard catalog has, with known shapes and values
+   */
+  public static <T> Optional<T> parameters(OperationView operation, Class<T> type) {
+    try {
+      return Optional.of(
+          type.cast(
+              OperationCatalog.standard().find(operation.type()).orElseThrow().resolve(operation)));
+    } catch (ValidationException e) {
+      return Optional.empty();
+    }
   }
 }

@@ -42,6 +42,8 @@ public final class Activation {
     floating(table, OperationCode.ABS, Kind.ABS, Clamp.NONE);
     floating(table, OperationCode.NEG, Kind.NEG, Clamp.NONE);
     floating(table, OperationCode.FLOOR, Kind.FLOOR, Clamp.NONE);
+    floating(table, OperationCode.LOG, Kind.LOG, Clamp.NONE);
+    floating(table, OperationCode.SIN, Kind.SIN, Clamp.NONE);
     for (OperationCode code :
         new OperationCode[] {
           OperationCode.RELU,

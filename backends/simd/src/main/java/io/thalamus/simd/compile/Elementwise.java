@@ -2,6 +2,7 @@
 package io.thalamus.simd.compile;
 
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
 
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
@@ -36,16 +37,48 @@ public final class Elementwise {
     }
     table.add(
         OperationCode.DIV, Elementwise::isPossible, new Fusable(OperationCode.DIV), TENSOR_FLOAT32);
-    for (OperationCode code : new OperationCode[] {OperationCode.MAXIMUM, OperationCode.MINIMUM}) {
-      table.add(
-          code,
-          Elementwise::isBroadcastPossible,
-          (node, tensors, budget) -> floats(code, Clamp.NONE, node, tensors, budget),
-          TENSOR_FLOAT32);
-    }
+    unclamped(table, OperationCode.MAXIMUM, FloatPairs.Kind.MAXIMUM);
+    unclamped(table, OperationCode.MINIMUM, FloatPairs.Kind.MINIMUM);
+    unclamped(table, OperationCode.POW, FloatPairs.Kind.POW);
+    unclamped(table, OperationCode.PRELU, FloatPairs.Kind.PRELU);
+    unclamped(table, ThalamusExtension.SQUARED_DIFFERENCE, FloatPairs.Kind.SQUARED_DIFFERENCE);
+    unclamped(table, ThalamusExtension.FLOOR_DIV, FloatPairs.Kind.FLOOR_DIV);
+    integers(table, OperationCode.ADD, IntPairs.Kind.ADD);
+    integers(table, OperationCode.SUB, IntPairs.Kind.SUB);
+    integers(table, OperationCode.MUL, IntPairs.Kind.MUL);
+    integers(table, OperationCode.DIV, IntPairs.Kind.DIV);
+    integers(table, OperationCode.MAXIMUM, IntPairs.Kind.MAXIMUM);
+    integers(table, OperationCode.MINIMUM, IntPairs.Kind.MINIMUM);
+    integers(table, ThalamusExtension.SQUARED_DIFFERENCE, IntPairs.Kind.SQUARED_DIFFERENCE);
+    integers(table, ThalamusExtension.FLOOR_DIV, IntPairs.Kind.FLOOR_DIV);
+    integers(table, ThalamusExtension.BITWISE_XOR, IntPairs.Kind.BITWISE_XOR);
+    integers(table, ThalamusExtension.RIGHT_SHIFT, IntPairs.Kind.RIGHT_SHIFT);
     even(table, ThalamusExtension.ADD, StoredReals.Kind.ADD);
     even(table, ThalamusExtension.SUB, StoredReals.Kind.SUB);
     even(table, ThalamusExtension.MUL, StoredReals.Kind.MUL);
+  }
+
+  private static void unclamped(
+      OperationTable.Builder<Lowering> table, OperationType type, FloatPairs.Kind kind) {
+    table.add(
+        type,
+        Elementwise::isBroadcastPossible,
+        (node, tensors, budget) -> floats(kind, Clamp.NONE, node, tensors, budget),
+        TENSOR_FLOAT32);
+  }
+
+  private static void integers(
+      OperationTable.Builder<Lowering> table, OperationType type, IntPairs.Kind kind) {
+    table.add(
+        type,
+        operation ->
+            operation.inputs().size() > 2 ? isPossible(operation) : isBroadcastPossible(operation),
+        (node, tensors, budget) -> {
+          Pairs pairs = pairs(node, tensors);
+          int tiles = Math.min(pairs.count(), budget.tiles(tensors.output(node).size()));
+          return new IntPairs(kind, pairs, tiles);
+        },
+        TENSOR_INT32);
   }
 
   private static void even(
@@ -75,7 +108,8 @@ public final class Elementwise {
         && isBroadcastPossible(operation);
   }
 
-  private static boolean isBroadcastPossible(OperationView operation) {
+  /** Returns true if the first two inputs are known, and can be walked over. */
+  static boolean isBroadcastPossible(OperationView operation) {
     if (!operation.input(0).isShapeKnown() || !operation.input(1).isShapeKnown()) {
       return false;
     }
@@ -92,7 +126,8 @@ public final class Elementwise {
   private record Fusable(OperationCode code) implements Lowering {
     @Override
     public Step lower(Node node, Tensors tensors, Budget budget) {
-      return floats(code, Clamp.of(node.activation()), node, tensors, budget);
+      return floats(
+          FloatPairs.Kind.valueOf(code.name()), Clamp.of(node.activation()), node, tensors, budget);
     }
 
     @Override
@@ -107,10 +142,10 @@ public final class Elementwise {
   }
 
   private static Step floats(
-      OperationCode code, Clamp clamp, Node node, Tensors tensors, Budget budget) {
+      FloatPairs.Kind kind, Clamp clamp, Node node, Tensors tensors, Budget budget) {
     Pairs pairs = pairs(node, tensors);
     int tiles = Math.min(pairs.count(), budget.tiles(tensors.output(node).size()));
-    return new FloatPairs(FloatPairs.Kind.valueOf(code.name()), pairs, clamp, tiles);
+    return new FloatPairs(kind, pairs, clamp, tiles);
   }
 
   private static Pairs pairs(Node node, Tensors tensors) {

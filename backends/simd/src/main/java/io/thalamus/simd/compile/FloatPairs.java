@@ -8,19 +8,15 @@ import static jdk.incubator.vector.VectorOperators.NE;
 import io.thalamus.simd.kernel.Clamp;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
-import io.thalamus.simd.program.Step;
-import java.util.Arrays;
 import jdk.incubator.vector.FloatVector;
 
 /**
  * Arithmetic on two float tensors, clamped; the larger or the smaller of two. Immutable and
  * thread-safe.
  */
-public final class FloatPairs implements Step {
+public final class FloatPairs extends PairRuns {
   private final Kind kind;
-  private final Pairs pairs;
   private final Clamp clamp;
-  private final int tiles;
 
   /** The function; each has a loop of its own. */
   enum Kind {
@@ -29,7 +25,12 @@ public final class FloatPairs implements Step {
     MUL(false),
     DIV(true),
     MAXIMUM(true),
-    MINIMUM(true);
+    MINIMUM(true),
+    SQUARED_DIFFERENCE(true),
+    FLOOR_DIV(true),
+    POW(true),
+    /** The second is the slope where the first is negative. */
+    PRELU(true);
 
     /** Whether its loop is a plain one, with and without vectors. */
     private final boolean isPlain;
@@ -40,47 +41,31 @@ public final class FloatPairs implements Step {
   }
 
   FloatPairs(Kind kind, Pairs pairs, Clamp clamp, int tiles) {
+    super(pairs, tiles);
     this.kind = kind;
-    this.pairs = pairs;
     this.clamp = clamp;
-    this.tiles = tiles;
   }
 
   @Override
-  public int tiles() {
-    return tiles;
-  }
-
-  @Override
-  public void run(Frame frame, Scratch scratch, int tile) {
-    int from = (int) ((long) pairs.count() * tile / tiles);
-    int end = (int) ((long) pairs.count() * (tile + 1) / tiles);
-    float[] out = frame.floats(pairs.output());
-    for (int run = from; run < end; run++) {
-      float[] first = frame.floats(pairs.left());
-      float[] second = frame.floats(pairs.right());
-      int firstAt = pairs.first()[run];
-      int secondAt = pairs.second()[run];
-      int count = pairs.lengths()[run];
-      if (pairs.isFirstRepeated()) {
-        Arrays.fill(scratch.repeatedFloats, 0, count, first[firstAt]);
-        first = scratch.repeatedFloats;
-        firstAt = 0;
-      } else if (pairs.isSecondRepeated()) {
-        Arrays.fill(scratch.repeatedFloats, 0, count, second[secondAt]);
-        second = scratch.repeatedFloats;
-        secondAt = 0;
-      }
-      int whole = count / COUNT * COUNT;
-      int to = pairs.result()[run];
-      if (kind.isPlain) {
-        plain(first, firstAt, second, secondAt, out, to, count);
-        continue;
-      }
-      if (frame.isScalar) {
-        scalar(first, firstAt, second, secondAt, out, to, count);
-        continue;
-      }
+  void apply(
+      Frame frame,
+      Scratch scratch,
+      Object left,
+      int firstAt,
+      Object right,
+      int secondAt,
+      Object results,
+      int to,
+      int count) {
+    float[] first = (float[]) left;
+    float[] second = (float[]) right;
+    float[] out = (float[]) results;
+    int whole = count / COUNT * COUNT;
+    if (kind.isPlain) {
+      plain(first, firstAt, second, secondAt, out, to, count);
+    } else if (frame.isScalar) {
+      scalar(first, firstAt, second, secondAt, out, to, count);
+    } else {
       apply(first, firstAt, second, secondAt, out, to, whole);
       if (whole < count) {
         apply(first, firstAt + whole, second, secondAt + whole, scratch.spareFloats, 0, COUNT);
@@ -99,7 +84,7 @@ public final class FloatPairs implements Step {
             case ADD -> x + y;
             case SUB -> x - y;
             case MUL -> x * y;
-            case DIV, MAXIMUM, MINIMUM -> throw new IllegalStateException();
+            default -> throw new IllegalStateException();
           };
       out[to + i] = clamp.apply(result);
     }
@@ -111,7 +96,7 @@ public final class FloatPairs implements Step {
       case ADD -> add(first, firstAt, second, secondAt, out, to, count);
       case SUB -> subtract(first, firstAt, second, secondAt, out, to, count);
       case MUL -> multiply(first, firstAt, second, secondAt, out, to, count);
-      case DIV, MAXIMUM, MINIMUM -> throw new IllegalStateException();
+      default -> throw new IllegalStateException();
     }
   }
 
@@ -132,6 +117,28 @@ public final class FloatPairs implements Step {
       case MINIMUM -> {
         for (int i = 0; i < count; i++) {
           out[to + i] = Math.min(first[firstAt + i], second[secondAt + i]);
+        }
+      }
+      case SQUARED_DIFFERENCE -> {
+        for (int i = 0; i < count; i++) {
+          float difference = first[firstAt + i] - second[secondAt + i];
+          out[to + i] = difference * difference;
+        }
+      }
+      case FLOOR_DIV -> {
+        for (int i = 0; i < count; i++) {
+          out[to + i] = (float) Math.floor(first[firstAt + i] / second[secondAt + i]);
+        }
+      }
+      case POW -> {
+        for (int i = 0; i < count; i++) {
+          out[to + i] = (float) Math.pow(first[firstAt + i], second[secondAt + i]);
+        }
+      }
+      case PRELU -> {
+        for (int i = 0; i < count; i++) {
+          float x = first[firstAt + i];
+          out[to + i] = x < 0 ? x * second[secondAt + i] : x;
         }
       }
       case ADD, SUB, MUL -> throw new IllegalStateException();

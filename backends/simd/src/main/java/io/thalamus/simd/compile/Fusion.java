@@ -33,7 +33,9 @@ public final class Fusion {
     readers = new int[graph.shapes().size()];
     Arrays.fill(writers, -1);
     for (int i = 0; i < this.nodes.length; i++) {
-      writers[this.nodes[i].output()] = i;
+      for (int output : this.nodes[i].outputs()) {
+        writers[output] = i;
+      }
       this.nodes[i].inputs().forEach(input -> readers[input]++);
     }
     graph.graph().outputIndexes().forEach(output -> readers[output]++);

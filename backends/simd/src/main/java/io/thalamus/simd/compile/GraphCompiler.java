@@ -17,6 +17,7 @@ import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.ValidationException;
 import io.thalamus.simd.kernel.Lanes;
 import io.thalamus.simd.program.Budget;
+import io.thalamus.simd.program.ElementKind;
 import io.thalamus.simd.program.Program;
 import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
@@ -111,7 +112,9 @@ public final class GraphCompiler {
       if (node.added().isPresent()) {
         read(node.added().getAsInt(), i, first, last);
       }
-      use(node.output(), i, first, last);
+      for (int output : node.outputs()) {
+        use(output, i, first, last);
+      }
     }
     graph.graph().outputIndexes().forEach(output -> use(output, nodes.size(), first, last));
     return place(first, last);
@@ -139,8 +142,10 @@ public final class GraphCompiler {
   private Program place(int[] first, int[] last) throws ValidationException, DeviceException {
     int[] offsets = new int[roots.length];
     int[] arrays = arrays();
-    int floats = place(true, first, last, arrays, offsets);
-    int bytes = place(false, first, last, arrays, offsets);
+    List<Integer> sizes = new ArrayList<>();
+    for (ElementKind kind : ElementKind.values()) {
+      sizes.add(place(kind, first, last, arrays, offsets));
+    }
     Tensor[] tensors = new Tensor[roots.length];
     List<Tensor> constants = new ArrayList<>();
     for (int i = 0; i < roots.length; i++) {
@@ -169,8 +174,7 @@ public final class GraphCompiler {
         graph.graph().inputIndexes().stream().map(places::get).toList(),
         graph.graph().outputIndexes().stream().map(places::get).toList(),
         constants,
-        floats,
-        bytes);
+        sizes);
   }
 
   /**
@@ -192,15 +196,17 @@ public final class GraphCompiler {
   }
 
   /** Places the tensors of one kind; returns the size of the array that most share. */
-  private int place(boolean isFloat, int[] first, int[] last, int[] arrays, int[] offsets)
+  private int place(ElementKind kind, int[] first, int[] last, int[] arrays, int[] offsets)
       throws ValidationException {
     List<Integer> operands = new ArrayList<>();
     List<Value> values = new ArrayList<>();
     for (int i = 0; i < roots.length; i++) {
-      boolean kind = graph.graph().operands().get(i).type().elementSize() == Float.BYTES;
+      OperandType type = graph.graph().operands().get(i).type();
       if (arrays[i] > 0) {
         offsets[i] = Lanes.LEAD;
-      } else if (roots[i] == i && first[i] <= last[i] && kind == isFloat) {
+      } else if (roots[i] == i
+          && first[i] <= last[i]
+          && ElementKind.find(type).filter(kind::equals).isPresent()) {
         long size = graph.shapes().get(i).elementCount();
         operands.add(i);
         values.add(new Value((size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, first[i], last[i]));

@@ -54,6 +54,11 @@ public record Grid(int rows, int columns, int blockRows, int blockColumns) {
     return new Grid(rows, columns, blockRows, blockColumns);
   }
 
+  /** Returns the grid with tiles of so many columns at most; whole panels. */
+  Grid withColumns(int most) {
+    return new Grid(rows, columns, blockRows, Math.min(blockColumns, most));
+  }
+
   /** Floats of the rows of the left matrix that a tile needs, as kernels read them. */
   int leftFloats() {
     return roundUp(blockRows, GROUP) * Rows.DISTANCE;
@@ -73,15 +78,29 @@ public record Grid(int rows, int columns, int blockRows, int blockColumns) {
       int firstDepth,
       int endDepth,
       Clamp clamp) {
+    return multiply(
+        frame, scratch, product, firstDepth, endDepth, firstColumn(tile), endColumn(tile), clamp);
+  }
+
+  /** As the other, for columns of the product. */
+  static boolean multiply(
+      Frame frame,
+      Scratch scratch,
+      Product product,
+      int firstDepth,
+      int endDepth,
+      int firstColumn,
+      int endColumn,
+      Clamp clamp) {
     Rows block = scratch.rows;
-    int end = endColumn(tile);
     int most = Budget.columns((long) block.count * (endDepth - firstDepth));
-    int range = roundUp(Math.min(most, blockColumns), Product.UNIT);
-    for (int column = firstColumn(tile); column < end; column += range) {
+    int range = roundUp(Math.min(most, endColumn - firstColumn), Product.UNIT);
+    for (int column = firstColumn; column < endColumn; column += range) {
       if (frame.isOver(scratch)) {
         return false;
       }
-      product.multiply(block, firstDepth, endDepth, column, Math.min(end, column + range), clamp);
+      int end = Math.min(endColumn, column + range);
+      product.multiply(block, firstDepth, endDepth, column, end, clamp);
     }
     return true;
   }

@@ -14,7 +14,7 @@ import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
 import java.util.Optional;
 
-/** Products of matrices, of constant weights. */
+/** Products of matrices. */
 public final class MatrixMultiply {
   private MatrixMultiply() {}
 
@@ -31,6 +31,7 @@ public final class MatrixMultiply {
             MatrixMultiply::isPossible,
             lowering,
             ElementTypes.quantized8());
+    BatchMatrices.register(table);
   }
 
   private static boolean isPossible(OperationView operation) {

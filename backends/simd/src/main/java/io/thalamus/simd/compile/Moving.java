@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.compile;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.operations.Moves;
 import io.thalamus.operations.Moves.Part;
@@ -24,16 +21,19 @@ import java.util.stream.IntStream;
 
 /** Puts the elements of one tensor elsewhere, in runs; what else it is given are parameters. */
 final class Moving implements Lowering {
+  /** The types of what is moved. */
+  static final OperandCode[] TYPES = {
+    OperandCode.TENSOR_FLOAT32,
+    OperandCode.TENSOR_INT32,
+    OperandCode.TENSOR_BOOL8,
+    OperandCode.TENSOR_QUANT8_ASYMM,
+    OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
+  };
+
   /** Adds operations whose parameters are {@link Moves} of their first input. */
   static void register(OperationTable.Builder<Lowering> table, OperationType... codes) {
     for (OperationType code : codes) {
-      table.add(
-          code,
-          Moving::isPossible,
-          new Moving(),
-          TENSOR_FLOAT32,
-          TENSOR_QUANT8_ASYMM,
-          TENSOR_QUANT8_ASYMM_SIGNED);
+      table.add(code, Moving::isPossible, new Moving(), TYPES);
     }
   }
 
@@ -57,10 +57,10 @@ final class Moving implements Lowering {
   /** The step of an operation whose parameters are {@link Moves}. */
   static Step step(Node node, Tensors tensors, Budget budget) {
     Moves moves = node.operation().parameters(Moves.class);
-    Tensor output = tensors.output(node);
     List<Copy> copies = new ArrayList<>();
     for (Part part : moves.parts()) {
       Tensor input = tensors.input(node, part.input());
+      Tensor output = tensors.get(node.outputs().get(part.output()));
       IntStream.Builder from = IntStream.builder();
       IntStream.Builder to = IntStream.builder();
       part.copy()
@@ -74,6 +74,7 @@ final class Moving implements Lowering {
       copies.add(
           new Copy(
               input,
+              output,
               from.build().toArray(),
               to.build().toArray(),
               part.copy().runLength(),
@@ -81,13 +82,14 @@ final class Moving implements Lowering {
               (int) part.copy().runTargetStride(),
               table));
     }
-    return new Copying(output, moves.fill(), copies, budget);
+    return new Copying(tensors.output(node), moves.fill(), copies, budget);
   }
 
   /**
    * Runs of elements from one place to another.
    *
    * @param input what is read
+   * @param output what is written
    * @param from where each run is read
    * @param to where each run is written
    * @param length of each run
@@ -96,22 +98,38 @@ final class Moving implements Lowering {
    * @param table what bytes become on the way, or null
    */
   private record Copy(
-      Tensor input, int[] from, int[] to, int length, int fromStride, int toStride, byte[] table) {
-    void run(Frame frame, Tensor output, int first, int end) {
+      Tensor input,
+      Tensor output,
+      int[] from,
+      int[] to,
+      int length,
+      int fromStride,
+      int toStride,
+      byte[] table) {
+    void run(Frame frame, int first, int end) {
+      boolean isDense = fromStride == 1 && toStride == 1 && table == null;
+      Object in = frame.array(input);
+      Object out = frame.array(output);
       for (int i = first; i < end; i++) {
-        if (output.isFloat()) {
-          floats(frame.floats(input), from[i], frame.floats(output), to[i]);
+        if (isDense) {
+          System.arraycopy(in, from[i], out, to[i], length);
+        } else if (in instanceof float[] floats) {
+          floats(floats, from[i], (float[]) out, to[i]);
+        } else if (in instanceof int[] ints) {
+          ints(ints, from[i], (int[]) out, to[i]);
         } else {
-          bytes(frame.bytes(input), from[i], frame.bytes(output), to[i]);
+          bytes((byte[]) in, from[i], (byte[]) out, to[i]);
         }
       }
     }
 
     private void floats(float[] in, int source, float[] out, int target) {
-      if (fromStride == 1 && toStride == 1) {
-        System.arraycopy(in, source, out, target, length);
-        return;
+      for (int i = 0; i < length; i++) {
+        out[target + i * toStride] = in[source + i * fromStride];
       }
+    }
+
+    private void ints(int[] in, int source, int[] out, int target) {
       for (int i = 0; i < length; i++) {
         out[target + i * toStride] = in[source + i * fromStride];
       }
@@ -119,11 +137,7 @@ final class Moving implements Lowering {
 
     private void bytes(byte[] in, int source, byte[] out, int target) {
       if (fromStride == 1 && toStride == 1) {
-        if (table == null) {
-          System.arraycopy(in, source, out, target, length);
-        } else {
-          Activation.Lookup.look(table, in, source, out, target, length);
-        }
+        Activation.Lookup.look(table, in, source, out, target, length);
         return;
       }
       for (int i = 0; i < length; i++) {
@@ -157,18 +171,19 @@ final class Moving implements Lowering {
     public void run(Frame frame, Scratch scratch, int tile) {
       if (fill.isPresent()) {
         int end = output.offset() + output.size();
-        if (output.isFloat()) {
-          float value = Float.intBitsToFloat(fill.getAsInt());
-          Arrays.fill(frame.floats(output), output.offset(), end, value);
-        } else {
-          Arrays.fill(frame.bytes(output), output.offset(), end, (byte) fill.getAsInt());
+        int bits = fill.getAsInt();
+        switch (frame.array(output)) {
+          case float[] floats ->
+              Arrays.fill(floats, output.offset(), end, Float.intBitsToFloat(bits));
+          case int[] ints -> Arrays.fill(ints, output.offset(), end, bits);
+          case Object bytes -> Arrays.fill((byte[]) bytes, output.offset(), end, (byte) bits);
         }
       }
       for (Copy copy : copies) {
         int runs = copy.from().length;
         int first = (int) ((long) runs * tile / tiles);
         int end = (int) ((long) runs * (tile + 1) / tiles);
-        copy.run(frame, output, first, end);
+        copy.run(frame, first, end);
       }
     }
   }

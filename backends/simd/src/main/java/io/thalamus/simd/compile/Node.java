@@ -12,7 +12,7 @@ import java.util.OptionalInt;
  *
  * @param operation with shapes and parameters
  * @param inputs by input, the operand of the graph
- * @param output the operand that it writes, in the end
+ * @param outputs the operands that it writes, in the end
  * @param lowering what makes a step of it
  * @param added an operand of the output's shape that is added before the activation
  * @param activation what is applied to float results in the end
@@ -20,19 +20,25 @@ import java.util.OptionalInt;
 public record Node(
     ResolvedOperation operation,
     List<Integer> inputs,
-    int output,
+    List<Integer> outputs,
     Lowering lowering,
     OptionalInt added,
     FusedActivation activation) {
   public Node {
     inputs = List.copyOf(inputs);
+    outputs = List.copyOf(outputs);
+  }
+
+  /** Returns the first operand that it writes. */
+  int output() {
+    return outputs.get(0);
   }
 
   static Node of(Operation declared, ResolvedOperation operation, Lowering lowering) {
     return new Node(
         operation,
         declared.inputs(),
-        declared.outputs().get(0),
+        declared.outputs(),
         lowering,
         OptionalInt.empty(),
         lowering.activation(operation));
@@ -40,12 +46,12 @@ public record Node(
 
   /** The node followed by an activation into another operand. */
   Node then(FusedActivation next, int result) {
-    return new Node(operation, inputs, result, lowering, added, next);
+    return new Node(operation, inputs, List.of(result), lowering, added, next);
   }
 
   /** The node with an operand added to it, and then an activation, into another operand. */
   Node plus(int other, FusedActivation next, int result) {
-    return new Node(operation, inputs, result, lowering, OptionalInt.of(other), next);
+    return new Node(operation, inputs, List.of(result), lowering, OptionalInt.of(other), next);
   }
 
   /** Returns true if nothing has been fused into it that another addition would come after. */

@@ -33,13 +33,18 @@ public record Pairs(
     boolean isFirstRepeated,
     boolean isSecondRepeated) {
 
-  /** Shorter runs do not pay for being called. */
+  /** Shorter runs are cheap only where there are few of them. */
   private static final int SHORTEST = 8;
 
-  /** Returns true if the runs are long enough. */
+  /** Runs that may be shorter: they take a megabyte. */
+  private static final int MOST_SHORT = 1 << 16;
+
+  /** Returns true if the runs are long enough, or there are few of them. */
   static boolean isPossible(Shape first, Shape second, Shape result) {
     List<BroadcastAxis> axes = BroadcastAxis.of(first, second, result);
-    return axes.isEmpty() || axes.getLast().size() >= SHORTEST || axes.size() == 1;
+    return axes.size() < 2
+        || axes.getLast().size() >= SHORTEST
+        || result.elementCount() / Math.max(1, axes.getLast().size()) <= MOST_SHORT;
   }
 
   /** The runs of two tensors. */

@@ -5,7 +5,6 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandCode;
-import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FixedPoint;
@@ -18,7 +17,7 @@ import io.thalamus.simd.program.Span;
 import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
 
-/** Floats made stored bytes, and the reverse; stored bytes of another scale. */
+/** Floats made stored bytes, and the reverse. */
 public final class Quantize {
   private Quantize() {}
 
@@ -37,31 +36,12 @@ public final class Quantize {
                   input, output, zeroPoint, scale, Span.of(output.size(), 2, budget));
             },
             ElementTypes.quantized8())
-        .add(
-            ThalamusExtension.CAST,
-            Quantize::isCastPossible,
-            (node, tensors, budget) -> {
-              Tensor input = tensors.input(node, 0);
-              Tensor output = tensors.output(node);
-              return output.isFloat()
-                  ? new ToFloats(input, output, -input.flip(), 1, Span.of(output.size(), 2, budget))
-                  : new Activation.Lookup(
-                      input, output, Activation.table(input, number -> number), budget);
-            },
-            ElementTypes.quantized8())
         .add(OperationCode.QUANTIZE, Quantize::isPossible, toBytes(false), TENSOR_FLOAT32)
         .add(ThalamusExtension.QUANTIZE, Quantize::isPossible, toBytes(true), TENSOR_FLOAT32);
   }
 
   private static boolean isPossible(OperationView operation) {
-    return operation.input(0).isShapeKnown() && Tensors.isStored(operation.output().type());
-  }
-
-  /** To floats, or the same bytes with another scale. */
-  private static boolean isCastPossible(OperationView operation) {
-    OperandType result = operation.output().type();
-    return operation.input(0).isShapeKnown()
-        && (result == TENSOR_FLOAT32 || result.equals(operation.input(0).type()));
+    return operation.input(0).isShapeKnown();
   }
 
   private static Lowering toBytes(boolean isEven) {

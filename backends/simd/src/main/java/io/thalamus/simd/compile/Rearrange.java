@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.compile;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
@@ -18,13 +14,7 @@ public final class Rearrange {
   public static void register(OperationTable.Builder<Lowering> table) {
     for (OperationType code :
         new OperationType[] {OperationCode.CONCATENATION, ThalamusExtension.CONCATENATION}) {
-      table.add(
-          code,
-          Rearrange::isConcatenationPossible,
-          Moving::step,
-          TENSOR_FLOAT32,
-          TENSOR_QUANT8_ASYMM,
-          TENSOR_QUANT8_ASYMM_SIGNED);
+      table.add(code, Rearrange::isConcatenationPossible, Moving::step, Moving.TYPES);
     }
     Moving.register(
         table,

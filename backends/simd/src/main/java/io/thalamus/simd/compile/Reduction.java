@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.compile;
 
+import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.simd.kernel.Lanes.COUNT;
-import static io.thalamus.simd.kernel.Lanes.FLOATS;
 import static io.thalamus.simd.kernel.Lanes.INTS;
 
 import io.thalamus.driver.OperationTable;
@@ -12,29 +12,128 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
+import io.thalamus.operations.Reduction.Parameters;
 import io.thalamus.operations.ResolvedOperation;
-import io.thalamus.simd.kernel.Clamp;
+import io.thalamus.operations.StridedCopy;
 import io.thalamus.simd.kernel.Lanes;
-import io.thalamus.simd.kernel.ScalarKernels;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
 import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
-import jdk.incubator.vector.FloatVector;
+import java.util.Arrays;
+import java.util.List;
 import jdk.incubator.vector.IntVector;
 
-/** MEAN over axes that stand side by side. */
+/** One element of all elements along some axes: MEAN, REDUCE_SUM, REDUCE_MAX and their like. */
 public final class Reduction {
+  /** Floats between two steps, which one thread computes. */
+  private static final int MOST_BETWEEN = 1 << 20;
+
   private Reduction() {}
 
   public static void register(OperationTable.Builder<Lowering> table) {
-    table
-        .add(OperationCode.MEAN, Reduction::isPossible, new Mean(), TENSOR_FLOAT32)
-        .add(OperationCode.MEAN, Reduction::isPossible, new Mean(), ElementTypes.quantized8());
+    table.add(OperationCode.MEAN, Reduction::isMeanPossible, new Mean(), ElementTypes.quantized8());
+    for (OperationCode code :
+        new OperationCode[] {
+          OperationCode.MEAN,
+          OperationCode.REDUCE_SUM,
+          OperationCode.REDUCE_PROD,
+          OperationCode.REDUCE_MAX,
+          OperationCode.REDUCE_MIN
+        }) {
+      table.add(code, Reduction::isPossible, new Floats(code), TENSOR_FLOAT32);
+    }
+    for (OperationCode code :
+        new OperationCode[] {OperationCode.REDUCE_MAX, OperationCode.REDUCE_MIN}) {
+      table.add(code, Reduction::isPossible, new Bytes(code), ElementTypes.quantized8());
+    }
+    for (OperationCode code :
+        new OperationCode[] {OperationCode.REDUCE_ANY, OperationCode.REDUCE_ALL}) {
+      table.add(code, Reduction::isPossible, new Bytes(code), TENSOR_BOOL8);
+    }
   }
 
   private static boolean isPossible(OperationView operation) {
+    OperandView input = operation.input(0);
+    if (!input.isShapeKnown()
+        || input.shape().elementCount() == 0
+        || operation.input(1).value().isEmpty()
+        || operation.input(2).value().isEmpty()) {
+      return false;
+    }
+    List<ReducedCells> steps = ReducedCells.steps(input.shape(), operation.input(1).int32s());
+    return steps.size() == 1
+        || steps.size() > 1 && steps.get(0).outer() * steps.get(0).inner() <= MOST_BETWEEN;
+  }
+
+  /** Floats in several steps, or in one. */
+  private record Floats(OperationCode code) implements Lowering {
+    @Override
+    public Step lower(Node node, Tensors tensors, Budget budget) {
+      Tensor input = tensors.input(node, 0);
+      List<ReducedCells> steps =
+          ReducedCells.steps(input.shape(), node.operation().view().input(1).int32s());
+      return new ReducedFloats(code, steps, input, tensors.output(node), budget);
+    }
+
+    @Override
+    public boolean reads(ResolvedOperation operation, int input) {
+      return input == 0;
+    }
+  }
+
+  /** Stored bytes or truth values. */
+  private record Bytes(OperationCode code) implements Lowering {
+    @Override
+    public Step lower(Node node, Tensors tensors, Budget budget) {
+      return new ReducedBytes(
+          code,
+          node.operation().parameters(Parameters.class),
+          tensors.input(node, 0),
+          tensors.output(node));
+    }
+
+    @Override
+    public boolean reads(ResolvedOperation operation, int input) {
+      return input == 0;
+    }
+  }
+
+  /** The extremes of stored bytes, which truth values have too: one run after the other. */
+  private record ReducedBytes(
+      OperationCode code, Parameters parameters, Tensor input, Tensor output) implements Step {
+    @Override
+    public int tiles() {
+      return 1;
+    }
+
+    @Override
+    public void run(Frame frame, Scratch scratch, int tile) {
+      byte[] in = frame.bytes(input);
+      byte[] out = frame.bytes(output);
+      boolean isLargest = code == OperationCode.REDUCE_MAX || code == OperationCode.REDUCE_ANY;
+      boolean isTruth = code == OperationCode.REDUCE_ANY || code == OperationCode.REDUCE_ALL;
+      int flip = isLargest ? input.flip() : ~input.flip();
+      int to = output.offset();
+      StridedCopy walk = parameters.walk();
+      int fromStride = (int) walk.runSourceStride();
+      int toStride = (int) walk.runTargetStride();
+      Arrays.fill(out, to, to + output.size(), (byte) (Byte.MIN_VALUE ^ flip));
+      walk.forEachRun(
+          (source, target) -> {
+            for (int i = 0; i < walk.runLength(); i++) {
+              byte stored = in[input.offset() + (int) source + i * fromStride];
+              int at = to + (int) target + i * toStride;
+              int value = isTruth ? (stored == 0 ? 0 : 1) : stored;
+              int best = Math.max((byte) (out[at] ^ flip), (byte) (value ^ flip));
+              out[at] = (byte) (best ^ flip);
+            }
+          });
+    }
+  }
+
+  private static boolean isMeanPossible(OperationView operation) {
     OperandView input = operation.input(0);
     return input.isShapeKnown()
         && operation.input(1).value().isPresent()
@@ -94,35 +193,7 @@ public final class Reduction {
       for (int i = (int) ((long) outer * tile / tiles); i < end; i++) {
         int from = input.offset() + i * cells * channels;
         int to = output.offset() + i * channels;
-        if (input.isFloat()) {
-          floats(
-              frame.isScalar,
-              frame.floats(input),
-              from,
-              frame.floats(output),
-              to,
-              scratch.spareFloats);
-        } else {
-          bytes(frame.isScalar, frame.bytes(input), from, frame.bytes(output), to, scratch.ints);
-        }
-      }
-    }
-
-    private void floats(
-        boolean isScalar, float[] in, int from, float[] out, int to, float[] spare) {
-      // Vectors would sum neighbours that nobody asked for.
-      if (isScalar || channels < COUNT / 2) {
-        ScalarKernels.pool(
-            false, in, from, channels * cells, channels, 1, cells, out, to, Clamp.NONE);
-        return;
-      }
-      for (int channel = 0; channel < channels; channel += COUNT) {
-        FloatVector sum = FloatVector.zero(FLOATS);
-        for (int cell = 0; cell < cells; cell++) {
-          sum = sum.add(FloatVector.fromArray(FLOATS, in, from + cell * channels + channel));
-        }
-        sum.div((float) cells).intoArray(spare, 0);
-        System.arraycopy(spare, 0, out, to + channel, Math.min(COUNT, channels - channel));
+        bytes(frame.isScalar, frame.bytes(input), from, frame.bytes(output), to, scratch.ints);
       }
     }
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.compile;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Step;
 
@@ -18,6 +15,11 @@ public final class Reshape {
         @Override
         public Step lower(Node node, Tensors tensors, Budget budget) {
           throw new IllegalStateException("an alias has no step");
+        }
+
+        @Override
+        public boolean reads(ResolvedOperation operation, int input) {
+          return input == 0;
         }
 
         @Override
@@ -33,13 +35,7 @@ public final class Reshape {
         new OperationCode[] {
           OperationCode.RESHAPE, OperationCode.SQUEEZE, OperationCode.EXPAND_DIMS
         }) {
-      table.add(
-          code,
-          Reshape::isPossible,
-          ALIAS,
-          TENSOR_FLOAT32,
-          TENSOR_QUANT8_ASYMM,
-          TENSOR_QUANT8_ASYMM_SIGNED);
+      table.add(code, Reshape::isPossible, ALIAS, Moving.TYPES);
     }
   }
 

@@ -9,6 +9,6 @@ public final class Slice {
   private Slice() {}
 
   public static void register(OperationTable.Builder<Lowering> table) {
-    Moving.register(table, OperationCode.SLICE, OperationCode.STRIDED_SLICE);
+    Moving.register(table, OperationCode.SLICE, OperationCode.STRIDED_SLICE, OperationCode.SPLIT);
   }
 }

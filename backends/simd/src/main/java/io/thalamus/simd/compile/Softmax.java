@@ -11,6 +11,7 @@ import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.Softmax.Parameters;
 import io.thalamus.operations.Softmax.StoredScores;
+import io.thalamus.simd.kernel.Clamp;
 import io.thalamus.simd.kernel.Functions;
 import io.thalamus.simd.kernel.Lanes;
 import io.thalamus.simd.program.Budget;
@@ -18,9 +19,10 @@ import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
 import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
+import java.util.Arrays;
 import jdk.incubator.vector.FloatVector;
 
-/** Scores made into probabilities along the last axis. */
+/** Scores made into probabilities along an axis, and the logarithms of these. */
 public final class Softmax {
   private Softmax() {}
 
@@ -30,8 +32,8 @@ public final class Softmax {
             OperationCode.SOFTMAX,
             Softmax::isPossible,
             (node, tensors, budget) ->
-                new Floating(
-                    node.operation().parameters(Parameters.class).beta(),
+                floating(
+                    node.operation().parameters(Parameters.class),
                     tensors.input(node, 0),
                     tensors.output(node),
                     budget),
@@ -41,23 +43,55 @@ public final class Softmax {
             Softmax::isPossible,
             (node, tensors, budget) ->
                 new OnBytes(
-                    node.operation().parameters(Parameters.class).quantized().orElseThrow(),
+                    node.operation().parameters(Parameters.class),
                     tensors.input(node, 0),
                     tensors.output(node),
                     budget),
-            ElementTypes.quantized8());
+            ElementTypes.quantized8())
+        .add(
+            OperationCode.LOG_SOFTMAX,
+            Softmax::isPossible,
+            (node, tensors, budget) ->
+                new Logarithms(
+                    node.operation().parameters(Parameters.class),
+                    tensors.input(node, 0),
+                    tensors.output(node),
+                    budget),
+            TENSOR_FLOAT32);
+  }
+
+  private static Step floating(Parameters parameters, Tensor input, Tensor output, Budget budget) {
+    return new Plane(parameters, input).inner() == 1
+        ? new Floating(parameters, input, output, budget)
+        : new Across(parameters, input, output, budget);
+  }
+
+  /**
+   * The scores by what becomes of their dimensions.
+   *
+   * @param size along the axis
+   */
+  private record Plane(int outer, int size, int inner) {
+    Plane(Parameters parameters, Tensor scores) {
+      this(
+          product(scores, 0, parameters.axis()),
+          scores.dimension(parameters.axis()),
+          product(scores, parameters.axis() + 1, scores.shape().rank()));
+    }
+
+    private static int product(Tensor scores, int first, int end) {
+      int product = 1;
+      for (int i = first; i < end; i++) {
+        product *= scores.dimension(i);
+      }
+      return product;
+    }
   }
 
   private static boolean isPossible(OperationView operation) {
-    if (!operation.input(0).isShapeKnown() || operation.input(1).value().isEmpty()) {
-      return false;
-    }
-    int axis = operation.inputs().size() < 3 ? -1 : axis(operation);
-    return axis == -1 || axis == operation.input(0).shape().rank() - 1;
-  }
-
-  private static int axis(OperationView operation) {
-    return operation.input(2).value().isPresent() ? operation.input(2).int32() : -2;
+    return operation.input(0).isShapeKnown()
+        && operation.input(0).shape().elementCount() > 0
+        && operation.inputs().stream().skip(1).allMatch(input -> input.value().isPresent());
   }
 
   /** Lines of scores, some of which are a tile. */
@@ -65,14 +99,20 @@ public final class Softmax {
     final Tensor input;
     final Tensor output;
     final int size;
+
+    /** Elements from one of a line to the next. */
+    final int inner;
+
     private final int lines;
     private final int tiles;
 
-    Lines(Tensor input, Tensor output, Budget budget) {
+    Lines(Parameters parameters, Tensor input, Tensor output, Budget budget) {
       this.input = input;
       this.output = output;
-      size = input.dimension(input.shape().rank() - 1);
-      lines = input.size() / size;
+      Plane plane = new Plane(parameters, input);
+      size = plane.size();
+      inner = plane.inner();
+      lines = plane.outer() * inner;
       tiles = Math.min(lines, budget.tiles(16L * input.size()));
     }
 
@@ -86,7 +126,8 @@ public final class Softmax {
       int first = (int) ((long) lines * tile / tiles);
       int end = (int) ((long) lines * (tile + 1) / tiles);
       for (int line = first; line < end; line++) {
-        line(frame, scratch, input.offset() + line * size, output.offset() + line * size);
+        int at = line / inner * size * inner + line % inner;
+        line(frame, scratch, input.offset() + at, output.offset() + at);
       }
     }
 
@@ -96,9 +137,9 @@ public final class Softmax {
   private static final class Floating extends Lines {
     private final float beta;
 
-    Floating(float beta, Tensor input, Tensor output, Budget budget) {
-      super(input, output, budget);
-      this.beta = beta;
+    Floating(Parameters parameters, Tensor input, Tensor output, Budget budget) {
+      super(parameters, input, output, budget);
+      beta = parameters.beta();
     }
 
     /** Exponentials of a line. */
@@ -131,13 +172,137 @@ public final class Softmax {
     }
   }
 
+  /** Lines whose elements do not stand beside each other: many lines at a time. */
+  private static final class Across implements Step {
+    /** Lines that are computed together at most. */
+    private static final int MOST = 512;
+
+    private final float beta;
+    private final Plane plane;
+    private final Tensor input;
+    private final Tensor output;
+    private final int parts;
+    private final int tiles;
+
+    Across(Parameters parameters, Tensor input, Tensor output, Budget budget) {
+      beta = parameters.beta();
+      plane = new Plane(parameters, input);
+      this.input = input;
+      this.output = output;
+      parts = Math.ceilDiv(plane.inner(), MOST);
+      tiles = Math.min(plane.outer() * parts, budget.tiles(16L * input.size()));
+    }
+
+    @Override
+    public int tiles() {
+      return tiles;
+    }
+
+    /** The largest scores, and the sums. */
+    @Override
+    public int scratchFloats() {
+      return 2 * MOST;
+    }
+
+    @Override
+    public void run(Frame frame, Scratch scratch, int tile) {
+      int all = plane.outer() * parts;
+      int end = (int) ((long) all * (tile + 1) / tiles);
+      for (int i = (int) ((long) all * tile / tiles); i < end; i++) {
+        int first = i % parts * MOST;
+        int at = i / parts * plane.size() * plane.inner() + first;
+        lines(
+            frame,
+            scratch,
+            input.offset() + at,
+            output.offset() + at,
+            Math.min(MOST, plane.inner() - first));
+      }
+    }
+
+    private void lines(Frame frame, Scratch scratch, int from, int to, int count) {
+      float[] in = frame.floats(input);
+      float[] out = frame.floats(output);
+      float[] some = scratch.floats;
+      Arrays.fill(some, 0, count, Float.NEGATIVE_INFINITY);
+      Arrays.fill(some, MOST, MOST + count, 0);
+      for (int k = 0; k < plane.size(); k++) {
+        larger(some, in, from + k * plane.inner(), count);
+      }
+      for (int k = 0; k < plane.size(); k++) {
+        int at = to + k * plane.inner();
+        scale(in, from + k * plane.inner(), some, out, at, count);
+        Functions.apply(
+            Functions.Kind.EXP, Clamp.NONE, out, at, out, at, count, scratch.spareFloats);
+        add(some, out, at, count);
+      }
+      for (int k = 0; k < plane.size(); k++) {
+        divide(out, to + k * plane.inner(), some, count);
+      }
+    }
+
+    private static void larger(float[] some, float[] in, int from, int count) {
+      for (int i = 0; i < count; i++) {
+        some[i] = Math.max(some[i], in[from + i]);
+      }
+    }
+
+    private void scale(float[] in, int from, float[] some, float[] out, int to, int count) {
+      for (int i = 0; i < count; i++) {
+        out[to + i] = (in[from + i] - some[i]) * beta;
+      }
+    }
+
+    private static void add(float[] some, float[] out, int at, int count) {
+      for (int i = 0; i < count; i++) {
+        some[MOST + i] += out[at + i];
+      }
+    }
+
+    private static void divide(float[] out, int at, float[] some, int count) {
+      for (int i = 0; i < count; i++) {
+        out[at + i] /= some[MOST + i];
+      }
+    }
+  }
+
+  /** Logarithms of probabilities, in double. */
+  private static final class Logarithms extends Lines {
+    private final float beta;
+
+    Logarithms(Parameters parameters, Tensor input, Tensor output, Budget budget) {
+      super(parameters, input, output, budget);
+      beta = parameters.beta();
+    }
+
+    @Override
+    void line(Frame frame, Scratch scratch, int from, int to) {
+      float[] in = frame.floats(input);
+      float[] out = frame.floats(output);
+      float max = Float.NEGATIVE_INFINITY;
+      for (int i = 0; i < size; i++) {
+        max = Math.max(max, in[from + i * inner]);
+      }
+      double sum = 0;
+      for (int i = 0; i < size; i++) {
+        sum += Math.exp((in[from + i * inner] - max) * beta);
+      }
+      double logarithm = Math.log(sum);
+      for (int i = 0; i < size; i++) {
+        double scaled = (in[from + i * inner] - max) * beta;
+        out[to + i * inner] = (float) (scaled - logarithm);
+      }
+    }
+  }
+
   /** As the reference does it, but for exponentials that are looked up. */
   private static final class OnBytes extends Lines {
     /** By difference from the largest score, which is not negative here; 0 where too large. */
     private final int[] powers = new int[256];
 
-    OnBytes(StoredScores scores, Tensor input, Tensor output, Budget budget) {
-      super(input, output, budget);
+    OnBytes(Parameters parameters, Tensor input, Tensor output, Budget budget) {
+      super(parameters, input, output, budget);
+      StoredScores scores = parameters.quantized().orElseThrow();
       for (int i = 0; i < powers.length; i++) {
         powers[i] = scores.exponential(-i);
       }
@@ -150,21 +315,21 @@ public final class Softmax {
       int flip = input.flip();
       int max = Byte.MIN_VALUE;
       for (int i = 0; i < size; i++) {
-        max = Math.max(max, (byte) (in[from + i] ^ flip));
+        max = Math.max(max, (byte) (in[from + i * inner] ^ flip));
       }
       long sum = 0;
       for (int i = 0; i < size; i++) {
-        sum += StoredScores.term(powers[max - (byte) (in[from + i] ^ flip)]);
+        sum += StoredScores.term(powers[max - (byte) (in[from + i * inner] ^ flip)]);
       }
       int reciprocal = StoredScores.reciprocal(sum);
       int shift = StoredScores.shift(sum);
       int resultFlip = output.flip();
       for (int i = 0; i < size; i++) {
-        int power = powers[max - (byte) (in[from + i] ^ flip)];
+        int power = powers[max - (byte) (in[from + i * inner] ^ flip)];
         int probability = StoredScores.probability(power, reciprocal, shift);
         // Results are counted from the least stored value.
         int signed = Math.min(probability + Byte.MIN_VALUE, Byte.MAX_VALUE);
-        out[to + i] = (byte) (signed ^ resultFlip);
+        out[to + i * inner] = (byte) (signed ^ resultFlip);
       }
     }
   }

@@ -4,60 +4,44 @@ package io.thalamus.simd.compile;
 import io.thalamus.simd.kernel.Lanes;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
-import io.thalamus.simd.program.Step;
-import java.util.Arrays;
 
-/** Arithmetic on two tensors of stored bytes: walks over the runs. Immutable and thread-safe. */
-public abstract class StoredPairs implements Step {
-  private final Pairs pairs;
-  private final int tiles;
-
+/** Arithmetic on two tensors of stored bytes. */
+public abstract class StoredPairs extends PairRuns {
   StoredPairs(Pairs pairs, int tiles) {
-    this.pairs = pairs;
-    this.tiles = tiles;
+    super(pairs, tiles);
   }
 
   @Override
-  public final int tiles() {
-    return tiles;
-  }
-
-  @Override
-  public final void run(Frame frame, Scratch scratch, int tile) {
-    int from = (int) ((long) pairs.count() * tile / tiles);
-    int end = (int) ((long) pairs.count() * (tile + 1) / tiles);
-    byte[] out = frame.bytes(pairs.output());
-    for (int run = from; run < end; run++) {
-      byte[] first = frame.bytes(pairs.left());
-      byte[] second = frame.bytes(pairs.right());
-      int firstAt = pairs.first()[run];
-      int secondAt = pairs.second()[run];
-      int count = pairs.lengths()[run];
-      if (pairs.isFirstRepeated()) {
-        Arrays.fill(scratch.repeatedBytes, 0, count, first[firstAt]);
-        first = scratch.repeatedBytes;
-        firstAt = 0;
-      } else if (pairs.isSecondRepeated()) {
-        Arrays.fill(scratch.repeatedBytes, 0, count, second[secondAt]);
-        second = scratch.repeatedBytes;
-        secondAt = 0;
-      }
-      int whole = count / Lanes.COUNT * Lanes.COUNT;
-      int to = pairs.result()[run];
-      apply(frame.isScalar, scratch.ints, first, firstAt, second, secondAt, out, to, whole);
-      if (whole < count) {
-        apply(
-            frame.isScalar,
-            scratch.ints,
-            first,
-            firstAt + whole,
-            second,
-            secondAt + whole,
-            scratch.spareBytes,
-            0,
-            Lanes.COUNT);
-        System.arraycopy(scratch.spareBytes, 0, out, to + whole, count - whole);
-      }
+  final void apply(
+      Frame frame,
+      Scratch scratch,
+      Object left,
+      int firstAt,
+      Object right,
+      int secondAt,
+      Object results,
+      int to,
+      int count) {
+    byte[] first = (byte[]) left;
+    byte[] second = (byte[]) right;
+    byte[] out = (byte[]) results;
+    int whole = count / Lanes.COUNT * Lanes.COUNT;
+    apply(frame.isScalar, scratch.ints, first, firstAt, second, secondAt, out, to, whole);
+    if (whole < count) {
+      byte[] spare = scratch.spareBytes;
+      int firstRest = firstAt + whole;
+      int secondRest = secondAt + whole;
+      apply(
+          frame.isScalar,
+          scratch.ints,
+          first,
+          firstRest,
+          second,
+          secondRest,
+          spare,
+          0,
+          Lanes.COUNT);
+      System.arraycopy(spare, 0, out, to + whole, count - whole);
     }
   }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.compile;
 
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
+import io.thalamus.simd.program.ElementKind;
 import io.thalamus.simd.program.Tensor;
 
 /**
@@ -25,9 +25,7 @@ public final class Tensors {
 
   /** Returns true if tensors of a type stand in frames. */
   static boolean isStored(OperandType type) {
-    return type == OperandCode.TENSOR_FLOAT32
-        || type == OperandCode.TENSOR_QUANT8_ASYMM
-        || type == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+    return ElementKind.find(type).isPresent();
   }
 
   /** The tensor of an operand that stands in the frame. */

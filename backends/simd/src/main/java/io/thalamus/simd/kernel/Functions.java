@@ -56,7 +56,9 @@ public final class Functions {
     RSQRT,
     ABS,
     NEG,
-    FLOOR
+    FLOOR,
+    LOG,
+    SIN
   }
 
   /**
@@ -84,7 +86,7 @@ public final class Functions {
       case HARD_SWISH -> hardSwish(in, from, out, to, count);
       case EXP -> exp(in, from, out, to, count);
       case ERF -> erf(in, from, out, to, count);
-      case SQRT, RSQRT, ABS, NEG, FLOOR -> plain(kind, in, from, out, to, count);
+      case SQRT, RSQRT, ABS, NEG, FLOOR, LOG, SIN -> plain(kind, in, from, out, to, count);
     }
   }
 
@@ -114,6 +116,16 @@ public final class Functions {
       case FLOOR -> {
         for (int i = 0; i < count; i++) {
           out[to + i] = (float) Math.floor(in[from + i]);
+        }
+      }
+      case LOG -> {
+        for (int i = 0; i < count; i++) {
+          out[to + i] = (float) Math.log(in[from + i]);
+        }
+      }
+      case SIN -> {
+        for (int i = 0; i < count; i++) {
+          out[to + i] = (float) Math.sin(in[from + i]);
         }
       }
       default -> throw new IllegalStateException(kind.name());

@@ -4,12 +4,13 @@ package io.thalamus.simd.kernel;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * A constant right matrix, packed once for the kernels: panels of some vectors of columns, row
- * after row within a panel. The last panels have fewer vectors where these are enough; the last one
- * is filled up with zeros. Immutable.
+ * A right matrix, packed for the kernels: panels of some vectors of columns, row after row within a
+ * panel. The last panels have fewer vectors where these are enough; the last one is filled up with
+ * zeros. Immutable, but for those in memory of a thread.
  *
  * <p>For {@link BroadKernels} outside the heap, where memory can begin at a cache line: a collector
  * puts arrays anywhere, and a vector of 64 bytes that straddles two lines takes so long that these
@@ -63,6 +64,68 @@ public final class PackedMatrix {
     } else {
       array = new float[Math.toIntExact(Lanes.LEAD + size)];
       data = MemorySegment.ofArray(array).asSlice((long) Lanes.LEAD * Float.BYTES);
+    }
+  }
+
+  /** Returns room for matrices that are packed again and again, of so many floats at most. */
+  public static PackedMatrix room(int floats) {
+    return new PackedMatrix(1, floats);
+  }
+
+  /** Returns the floats that a matrix takes. */
+  public static int floats(int rows, int columns) {
+    return Math.toIntExact(size(rows, columns));
+  }
+
+  /** Returns a matrix in the memory of {@link #room}, of which {@link #pack} makes something. */
+  public static PackedMatrix in(PackedMatrix room, int rows, int columns) {
+    return new PackedMatrix(rows, columns, room);
+  }
+
+  private PackedMatrix(int rows, int columns, PackedMatrix room) {
+    this.rows = rows;
+    this.columns = columns;
+    this.array = room.array;
+    this.data = room.data;
+  }
+
+  /**
+   * Packs a matrix into memory that is this thread's own.
+   *
+   * @param at index of the first element
+   * @param rowStride elements from one row to the next
+   * @param columnStride elements from one column to the next
+   * @param some room for {@link Rows#LONGEST} times {@link #WIDE} floats
+   */
+  void pack(float[] from, int at, int rowStride, int columnStride, float[] some) {
+    for (int column = 0; column < columns; column += width(column)) {
+      int width = width(column);
+      int present = Math.min(width, columns - column);
+      for (int first = 0; first < rows; first += PACKED_ROWS) {
+        int count = Math.min(PACKED_ROWS, rows - first);
+        int source = at + first * rowStride + column * columnStride;
+        if (present < width) {
+          Arrays.fill(some, 0, count * width, 0);
+        }
+        if (columnStride == 1) {
+          for (int row = 0; row < count; row++) {
+            System.arraycopy(from, source + row * rowStride, some, row * width, present);
+          }
+        } else {
+          for (int i = 0; i < present; i++) {
+            turn(from, source + i * columnStride, rowStride, some, i, width, count);
+          }
+        }
+        MemorySegment.copy(
+            some, 0, data, ValueLayout.JAVA_FLOAT, offset(column, first), count * width);
+      }
+    }
+  }
+
+  private static void turn(
+      float[] from, int source, int rowStride, float[] some, int to, int width, int count) {
+    for (int row = 0; row < count; row++) {
+      some[to + row * width] = from[source + row * rowStride];
     }
   }
 

@@ -6,8 +6,8 @@ import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 
 /**
- * A constant right matrix and what is added to each of its columns: multiplies blocks of rows.
- * Immutable and thread-safe.
+ * A right matrix and what is added to each of its columns: multiplies blocks of rows. Immutable and
+ * thread-safe where its matrix is.
  */
 public final class Product {
   /** Rows that a kernel takes at a time. */
@@ -36,6 +36,18 @@ public final class Product {
 
   public int depth() {
     return right.rows();
+  }
+
+  /**
+   * Packs the right matrix, where it stands in memory of a thread.
+   *
+   * @param rows of the thread
+   * @param at index of the first element
+   * @param rowStride elements from one row to the next
+   * @param columnStride elements from one column to the next
+   */
+  public void pack(Rows rows, float[] from, int at, int rowStride, int columnStride) {
+    right.pack(from, at, rowStride, columnStride, rows.panel);
   }
 
   /**

@@ -5,9 +5,9 @@ import io.thalamus.driver.BufferMemory;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Operand;
-import io.thalamus.model.OperandCode;
 import io.thalamus.simd.kernel.Lanes;
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 
 /**
  * Arrays of single tensors as kernels read and write them, with {@link Lanes#LEAD} elements before
@@ -26,24 +26,20 @@ public final class ArgumentArrays {
 
   /** Allocates a buffer for values of a type; those that do not stand in frames are anywhere. */
   public static BufferMemory allocate(Operand operand, long bytes) throws DeviceException {
-    boolean isFloat = operand.type() == OperandCode.TENSOR_FLOAT32;
-    int elementSize = isFloat ? Float.BYTES : 1;
-    if (!isFloat && operand.type().elementSize() != 1) {
+    Optional<ElementKind> found = ElementKind.find(operand.type());
+    if (found.isEmpty()) {
       return BufferMemory.ofHost(bytes);
     }
-    if (bytes / elementSize > LONGEST - Lanes.LEAD - Lanes.SLACK) {
+    ElementKind kind = found.get();
+    if (bytes / kind.size() > LONGEST - Lanes.LEAD - Lanes.SLACK) {
       throw new DeviceException(
           ErrorStatus.RESOURCE_EXHAUSTED_PERSISTENT,
           "a buffer of %d bytes is longer than an array of this JVM can be".formatted(bytes));
     }
     BufferMemory.checkRoom(bytes);
-    int length = length(Math.toIntExact(bytes / elementSize));
     try {
-      MemorySegment all =
-          isFloat
-              ? MemorySegment.ofArray(new float[length])
-              : MemorySegment.ofArray(new byte[length]);
-      return new HeapMemory(all.asSlice((long) Lanes.LEAD * elementSize, bytes));
+      Object array = kind.newArray(length(Math.toIntExact(bytes / kind.size())));
+      return new HeapMemory(kind.memory(array).asSlice((long) Lanes.LEAD * kind.size(), bytes));
     } catch (OutOfMemoryError e) {
       throw new DeviceException(
           ErrorStatus.RESOURCE_EXHAUSTED_TRANSIENT,
@@ -61,15 +57,11 @@ public final class ArgumentArrays {
   /** Returns the array of a buffer that holds a tensor; null if the bytes are elsewhere. */
   static Object of(MemorySegment argument, Tensor tensor) {
     Object array = argument.heapBase().orElse(null);
-    int elementSize = tensor.isFloat() ? Float.BYTES : 1;
-    int length =
-        array instanceof float[] numbers && tensor.isFloat()
-            ? numbers.length
-            : array instanceof byte[] stored && !tensor.isFloat() ? stored.length : 0;
+    ElementKind kind = tensor.kind();
     boolean holds =
-        length >= length(tensor.size())
-            && argument.address() == (long) Lanes.LEAD * elementSize
-            && argument.byteSize() >= (long) tensor.size() * elementSize;
+        kind.length(array) >= length(tensor.size())
+            && argument.address() == (long) Lanes.LEAD * kind.size()
+            && argument.byteSize() >= (long) tensor.size() * kind.size();
     return holds ? array : null;
   }
 }

@@ -11,10 +11,11 @@ import java.lang.foreign.MemorySegment;
  * besides. Used by one run at a time.
  */
 public final class Frame implements Tiles {
-  private final float[][] floats;
+  /** By {@link ElementKind}, what most tensors share. */
+  private final Object[] shared = new Object[ElementKind.values().length];
 
-  /** Of 8-bit integers, as they are stored. */
-  private final byte[][] bytes;
+  /** By array, those of single tensors; or a buffer's that stands in for one. */
+  private final Object[] arrays;
 
   /** By array, the frame's own while a buffer's stands in for it. */
   private final Object[] own;
@@ -27,43 +28,50 @@ public final class Frame implements Tiles {
   private final Scratch[] scratches;
   private final Job job = new Job();
 
+  /** The reason why a step has no result; null where all have one. */
+  private volatile String failure;
+
   /** The step whose tiles are open. */
   private Step step;
 
   public Frame(Program program, int participants) {
-    floats = new float[program.arrays()][];
-    bytes = new byte[program.arrays()][];
+    arrays = new Object[program.arrays()];
     own = new Object[program.arrays()];
-    floats[0] = new float[program.floats()];
-    bytes[0] = new byte[program.bytes()];
+    for (ElementKind kind : ElementKind.values()) {
+      shared[kind.ordinal()] = kind.newArray(program.sizes().get(kind.ordinal()));
+    }
     program.inputs().forEach(this::makeArray);
     program.outputs().forEach(this::makeArray);
     scratches = new Scratch[participants];
     for (int i = 0; i < participants; i++) {
-      scratches[i] = new Scratch(program.scratchFloats(), program.scratchInts());
+      scratches[i] = program.newScratch();
     }
   }
 
   private void makeArray(Tensor tensor) {
-    if (tensor == null || tensor.array() == 0) {
-      return;
+    if (tensor != null && tensor.array() != 0) {
+      arrays[tensor.array()] = tensor.kind().newArray(ArgumentArrays.length(tensor.size()));
     }
-    int size = ArgumentArrays.length(tensor.size());
-    if (tensor.isFloat()) {
-      floats[tensor.array()] = new float[size];
-    } else {
-      bytes[tensor.array()] = new byte[size];
-    }
+  }
+
+  /** Returns the array in which a tensor stands. */
+  public Object array(Tensor tensor) {
+    return tensor.array() == 0 ? shared[tensor.kind().ordinal()] : arrays[tensor.array()];
   }
 
   /** Returns the array of a float tensor. */
   public float[] floats(Tensor tensor) {
-    return floats[tensor.array()];
+    return (float[]) array(tensor);
   }
 
-  /** Returns the array of a tensor of 8-bit integers. */
+  /** Returns the array of a tensor of 8-bit integers or truth values. */
   public byte[] bytes(Tensor tensor) {
-    return bytes[tensor.array()];
+    return (byte[]) array(tensor);
+  }
+
+  /** Returns the array of a tensor of 32-bit integers. */
+  public int[] ints(Tensor tensor) {
+    return (int[]) array(tensor);
   }
 
   /**
@@ -77,15 +85,11 @@ public final class Frame implements Tiles {
       return false;
     }
     Object lent = ArgumentArrays.of(argument, tensor);
-    if (lent instanceof float[] numbers) {
-      own[array] = floats[array];
-      floats[array] = numbers;
-    } else if (lent instanceof byte[] stored) {
-      own[array] = bytes[array];
-      bytes[array] = stored;
-    } else {
+    if (lent == null) {
       return false;
     }
+    own[array] = arrays[array];
+    arrays[array] = lent;
     isLent = true;
     return true;
   }
@@ -98,10 +102,8 @@ public final class Frame implements Tiles {
   /** Stands on its own arrays again. */
   public void takeBack() {
     for (int i = 0; isLent && i < own.length; i++) {
-      if (own[i] instanceof float[] numbers) {
-        floats[i] = numbers;
-      } else if (own[i] instanceof byte[] stored) {
-        bytes[i] = stored;
+      if (own[i] != null) {
+        arrays[i] = own[i];
       }
       own[i] = null;
     }
@@ -110,6 +112,20 @@ public final class Frame implements Tiles {
 
   public Job job() {
     return job;
+  }
+
+  /** Has the run end after this step, since an argument is such that there is no result. */
+  public void fail(String reason) {
+    failure = reason;
+  }
+
+  /** Returns the reason why there is no result, null where there is none, and forgets it. */
+  public String takeFailure() {
+    String reason = failure;
+    if (reason != null) {
+      failure = null;
+    }
+    return reason;
   }
 
   /** Makes the tiles of a step available to others. */

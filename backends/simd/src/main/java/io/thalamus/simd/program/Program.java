@@ -2,6 +2,7 @@
 package io.thalamus.simd.program;
 
 import java.util.List;
+import java.util.function.ToIntFunction;
 
 /**
  * A compiled graph: steps that are run one after the other in a frame. Immutable.
@@ -10,33 +11,45 @@ import java.util.List;
  * @param inputs by input of the graph, its place
  * @param outputs by output of the graph, its place
  * @param constants that stand in the frame
- * @param floats elements of array 0 of floats
- * @param bytes elements of array 0 of bytes
+ * @param sizes by {@link ElementKind}, the elements of array 0
  */
 public record Program(
     List<Step> steps,
     List<Tensor> inputs,
     List<Tensor> outputs,
     List<Tensor> constants,
-    int floats,
-    int bytes) {
+    List<Integer> sizes) {
   public Program {
     steps = List.copyOf(steps);
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);
     constants = List.copyOf(constants);
+    sizes = List.copyOf(sizes);
   }
 
-  /** Returns the number of arrays of a kind that a frame has. */
+  /**
+   * Returns the number of arrays that a frame has: 0, one for each kind, and those of arguments.
+   */
   int arrays() {
     return 1 + inputs.size() + outputs.size();
   }
 
-  int scratchFloats() {
-    return steps.stream().mapToInt(Step::scratchFloats).max().orElse(0);
+  /** Returns the bytes of the arrays that most tensors share. */
+  public long bytes() {
+    long bytes = 0;
+    for (ElementKind kind : ElementKind.values()) {
+      bytes += (long) sizes.get(kind.ordinal()) * kind.size();
+    }
+    return bytes;
   }
 
-  int scratchInts() {
-    return steps.stream().mapToInt(Step::scratchInts).max().orElse(0);
+  /** Returns the memory of a thread. */
+  Scratch newScratch() {
+    return new Scratch(
+        most(Step::scratchFloats), most(Step::scratchInts), most(Step::scratchPacked));
+  }
+
+  private int most(ToIntFunction<Step> need) {
+    return steps.stream().mapToInt(need).max().orElse(0);
   }
 }

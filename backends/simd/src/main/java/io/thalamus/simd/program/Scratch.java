@@ -2,11 +2,16 @@
 package io.thalamus.simd.program;
 
 import io.thalamus.simd.kernel.Lanes;
+import io.thalamus.simd.kernel.PackedMatrix;
+import io.thalamus.simd.kernel.Product;
 import io.thalamus.simd.kernel.Rows;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 
 /** The memory of one thread within a tile. The contents mean nothing between two tiles. */
 public final class Scratch {
-  /** Elements of {@link #repeatedFloats} and {@link #repeatedBytes}. */
+  /** Elements of the longest run of {@link #repeat}, and of {@link #numbers}. */
   public static final int LONGEST_RUN = 2048;
 
   /** Behind {@link Lanes#LEAD} elements, as many as the hungriest step needs. */
@@ -15,11 +20,12 @@ public final class Scratch {
   /** As many as the hungriest step needs. */
   public final int[] ints;
 
-  /** A run of one repeated element. */
-  public final float[] repeatedFloats = new float[LONGEST_RUN + Lanes.SLACK];
+  private final float[] repeatedFloats = new float[LONGEST_RUN + Lanes.SLACK];
+  private final byte[] repeatedBytes = new byte[LONGEST_RUN + Lanes.SLACK];
+  private final int[] repeatedInts = new int[LONGEST_RUN + Lanes.SLACK];
 
-  /** As {@link #repeatedFloats}. */
-  public final byte[] repeatedBytes = new byte[LONGEST_RUN + Lanes.SLACK];
+  /** Elements of any type on their way to another one. */
+  public final double[] numbers = new double[LONGEST_RUN];
 
   /** A vector for the ends of rows, where whole ones must not be written. */
   public final byte[] spareBytes = new byte[Lanes.SLACK];
@@ -30,8 +36,48 @@ public final class Scratch {
   /** Arguments of the matrix kernels. */
   public final Rows rows = new Rows();
 
-  Scratch(int floats, int ints) {
+  /** The memory of {@link #product}. */
+  private final PackedMatrix packed;
+
+  private final List<Product> products = new ArrayList<>();
+
+  Scratch(int floats, int ints, int packed) {
     this.floats = new float[Lanes.LEAD + floats + Lanes.SLACK];
     this.ints = new int[ints + Lanes.SLACK];
+    this.packed = PackedMatrix.room(packed);
+  }
+
+  /** Returns a run of an element of an array, from index 0 on. */
+  public Object repeat(Object array, int at, int count) {
+    return switch (array) {
+      case float[] floats -> {
+        Arrays.fill(repeatedFloats, 0, count, floats[at]);
+        yield repeatedFloats;
+      }
+      case int[] ints -> {
+        Arrays.fill(repeatedInts, 0, count, ints[at]);
+        yield repeatedInts;
+      }
+      case Object bytes -> {
+        Arrays.fill(repeatedBytes, 0, count, ((byte[]) bytes)[at]);
+        yield repeatedBytes;
+      }
+    };
+  }
+
+  /**
+   * Returns a product of this thread, whose right matrix a tile packs before it multiplies. Those
+   * of all shapes stand in the same memory.
+   */
+  public Product product(int rows, int columns) {
+    for (int i = 0; i < products.size(); i++) {
+      Product one = products.get(i);
+      if (one.depth() == rows && one.columns() == columns) {
+        return one;
+      }
+    }
+    Product product = new Product(PackedMatrix.in(packed, rows, columns), new float[columns]);
+    products.add(product);
+    return product;
   }
 }

@@ -20,6 +20,11 @@ public interface Step {
     return 0;
   }
 
+  /** Floats of the largest right matrix of {@link Scratch#product} that a tile packs. */
+  default int scratchPacked() {
+    return 0;
+  }
+
   /** Computes one part. */
   void run(Frame frame, Scratch scratch, int tile);
 }

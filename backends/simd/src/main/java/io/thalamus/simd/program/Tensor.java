@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.program;
 
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.OperandView;
 
@@ -26,9 +27,14 @@ public record Tensor(OperandView view, int array, int offset) {
     return Math.toIntExact(view.shape().elementCount());
   }
 
-  /** Returns true if the elements are floats, not bytes. */
+  /** Returns the arrays in which the elements stand. */
+  public ElementKind kind() {
+    return ElementKind.find(view.type()).orElseThrow();
+  }
+
+  /** Returns true if the elements are floats of 32 bits. */
   public boolean isFloat() {
-    return view.type().elementSize() == Float.BYTES;
+    return view.type() == OperandCode.TENSOR_FLOAT32;
   }
 
   /** Returns the bits by whose exclusive or stored bytes become signed: 0x80 for unsigned ones. */

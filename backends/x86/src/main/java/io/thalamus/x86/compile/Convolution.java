@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
+import io.thalamus.driver.MatrixRun;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;

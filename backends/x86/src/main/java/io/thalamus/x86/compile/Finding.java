@@ -2,6 +2,7 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.StaticGraph;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
@@ -82,7 +83,7 @@ public final class Finding {
   private static boolean isFindPossible(OperationView operation) {
     return Sizes.isPossible(operation.input(0))
         && operation.input(1).value().isPresent()
-        && StoredConvolution.parameters(operation, Axis.class)
+        && StaticGraph.parameters(operation, Axis.class)
             .filter(
                 axis ->
                     axis.size() < FoundRows.MOST
@@ -131,7 +132,7 @@ public final class Finding {
   private static boolean isTopPossible(OperationView operation) {
     return Sizes.isPossible(operation.input(0))
         && operation.input(1).value().isPresent()
-        && StoredConvolution.parameters(operation, Top.class)
+        && StaticGraph.parameters(operation, Top.class)
             .filter(top -> top.k() > 0 && (long) top.rowLength() * top.k() < MOST_MOVED)
             .filter(top -> top.rows() < MOST_CALLS)
             .isPresent();
@@ -212,7 +213,7 @@ public final class Finding {
         return false;
       }
     }
-    return StoredConvolution.parameters(operation, Lookup.class)
+    return StaticGraph.parameters(operation, Lookup.class)
         .filter(lookup -> isLookupPossible(operation, lookup))
         .isPresent();
   }
@@ -268,7 +269,7 @@ public final class Finding {
     return Sizes.isPossible(operation.input(0))
         && Sizes.isPossible(indexes)
         && Sizes.isPossible(operation.output())
-        && StoredConvolution.parameters(operation, Slices.class)
+        && StaticGraph.parameters(operation, Slices.class)
             .filter(slices -> slices.tuples() < MOST_CALLS * 16)
             .filter(slices -> indexes.value().isEmpty() || areGood(slices, indexes.int32s()))
             .isPresent();

@@ -2,6 +2,7 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.StaticGraph;
 import io.thalamus.model.OperandCode;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.OperationView;
@@ -37,7 +38,7 @@ final class IntegerMatrices {
 
   private static boolean isPossible(OperationView operation) {
     return Convolution.areProductsPossible(operation)
-        && StoredConvolution.parameters(operation, Products.class)
+        && StaticGraph.parameters(operation, Products.class)
             .filter(products -> products.pairs().size() * 2L * products.inner() < MOST_CALLS)
             .filter(products -> (long) products.rows() * products.columns() < LONGEST)
             .filter(

@@ -5,6 +5,7 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 
 import io.thalamus.driver.OperationTable;
 import io.thalamus.driver.ReducedCells;
+import io.thalamus.driver.StaticGraph;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.DataLayout;
@@ -67,7 +68,7 @@ public final class Normalization {
   private static boolean isNorm(OperationView operation) {
     return Sizes.isPossible(operation.input(0))
         && operation.inputs().stream().skip(1).allMatch(input -> input.value().isPresent())
-        && StoredConvolution.parameters(operation, Norm.class)
+        && StaticGraph.parameters(operation, Norm.class)
             .filter(
                 norm ->
                     Composed.isPossible(Composed.cells(operation.input(0).shape(), norm.axis())))
@@ -99,7 +100,7 @@ public final class Normalization {
   private static boolean isResponse(OperationView operation) {
     return Sizes.isPossible(operation.input(0))
         && operation.inputs().stream().skip(1).allMatch(input -> input.value().isPresent())
-        && StoredConvolution.parameters(operation, Response.class)
+        && StaticGraph.parameters(operation, Response.class)
             .filter(response -> response.radius() <= MOST_RADIUS)
             .map(response -> Composed.cells(operation.input(0).shape(), response.axis()))
             .filter(cells -> cells.inner() == 1 && cells.reduced() < LONGEST)
@@ -202,7 +203,7 @@ public final class Normalization {
     return Sizes.isPossible(operation.input(0))
         && operation.input(3).value().isPresent()
         && operation.input(4).value().isPresent()
-        && StoredConvolution.parameters(operation, Groups.class)
+        && StaticGraph.parameters(operation, Groups.class)
             .filter(groups -> Composed.isPossible(new ReducedCells(1, groups.groupSize(), 1)))
             .isPresent()
         && BroadcastRuns.isPossible(operation.input(0), operation.input(1))

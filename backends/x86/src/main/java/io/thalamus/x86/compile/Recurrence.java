@@ -4,6 +4,7 @@ package io.thalamus.x86.compile;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 
 import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.StaticGraph;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.Lstm.Cell;
@@ -73,7 +74,7 @@ public final class Recurrence {
     if (!areShapesKnown(operation)) {
       return false;
     }
-    Optional<Parameters> parameters = StoredConvolution.parameters(operation, Parameters.class);
+    Optional<Parameters> parameters = StaticGraph.parameters(operation, Parameters.class);
     if (parameters.isEmpty() || CellFunction.of(parameters.get().activation()).isEmpty()) {
       return false;
     }
@@ -99,8 +100,7 @@ public final class Recurrence {
     if (!areShapesKnown(operation)) {
       return false;
     }
-    Optional<RnnParameters> parameters =
-        StoredConvolution.parameters(operation, RnnParameters.class);
+    Optional<RnnParameters> parameters = StaticGraph.parameters(operation, RnnParameters.class);
     if (parameters.isEmpty() || CellFunction.of(parameters.get().activation()).isEmpty()) {
       return false;
     }

@@ -6,7 +6,6 @@ import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.driver.ReducedCells;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Shape;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
@@ -16,7 +15,6 @@ import io.thalamus.x86.kernel.FunctionSource;
 import io.thalamus.x86.kernel.PooledRun;
 import io.thalamus.x86.kernel.ReducedRows;
 import io.thalamus.x86.kernel.Reducing;
-import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 
@@ -82,7 +80,7 @@ public final class Reduction {
       Place result,
       ProgramBuilder program) {
     Iterator<ReducedCells> steps =
-        steps(operation.inputShape(0), operation.view().input(1).int32s()).iterator();
+        ReducedCells.steps(operation.inputShape(0), operation.view().input(1).int32s()).iterator();
     Place from = source;
     while (steps.hasNext()) {
       ReducedCells step = steps.next();
@@ -102,50 +100,13 @@ public final class Reduction {
         || operation.input(2).value().isEmpty()) {
       return false;
     }
-    int rank = input.shape().rank();
-    int[] axes = operation.input(1).int32s();
-    for (int axis : axes) {
-      if (axis < -rank || axis >= rank) {
-        return false;
-      }
-    }
-    return axes.length > 0 && steps(input.shape(), axes).stream().allMatch(Reduction::isPossible);
+    List<ReducedCells> steps = ReducedCells.steps(input.shape(), operation.input(1).int32s());
+    return !steps.isEmpty() && steps.stream().allMatch(Reduction::isPossible);
   }
 
   /** Returns true if no call takes too long, and there are not too many. */
   static boolean isPossible(ReducedCells cells) {
     return cells.reduced() < MOST_REDUCED && (cells.inner() == 1 || cells.outer() < MOST_OUTER);
-  }
-
-  /** Axes that stand side by side are one step, the last ones the first. */
-  private static List<ReducedCells> steps(Shape shape, int[] axes) {
-    int[] dimensions = shape.toArray();
-    boolean[] isReduced = new boolean[dimensions.length];
-    for (int axis : axes) {
-      isReduced[axis < 0 ? axis + dimensions.length : axis] = true;
-    }
-    List<ReducedCells> steps = new ArrayList<>();
-    int inner = 1;
-    int end = dimensions.length;
-    while (end > 0) {
-      int begin = end;
-      int reduced = 1;
-      while (begin > 0 && isReduced[begin - 1]) {
-        reduced *= dimensions[--begin];
-      }
-      if (begin < end) {
-        int outer = 1;
-        for (int i = 0; i < begin; i++) {
-          outer *= dimensions[i];
-        }
-        steps.add(new ReducedCells(outer, reduced, inner));
-      }
-      end = begin;
-      while (end > 0 && !isReduced[end - 1]) {
-        inner *= dimensions[--end];
-      }
-    }
-    return steps;
   }
 
   /** Writes what becomes of the middle dimension of a tensor of three. */

@@ -3,6 +3,7 @@ package io.thalamus.x86.compile;
 
 import io.thalamus.driver.OperationTable;
 import io.thalamus.driver.ReducedCells;
+import io.thalamus.driver.StaticGraph;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
@@ -33,7 +34,7 @@ public final class Softmax {
         || operation.inputs().stream().skip(1).anyMatch(input -> input.value().isEmpty())) {
       return false;
     }
-    return StoredConvolution.parameters(operation, Parameters.class)
+    return StaticGraph.parameters(operation, Parameters.class)
         .map(parameters -> Composed.cells(operation.input(0).shape(), parameters.axis()))
         .filter(cells -> cells.reduced() <= MOST && Composed.isPossible(cells))
         .isPresent();

@@ -4,6 +4,7 @@ package io.thalamus.x86.compile;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 
 import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.StaticGraph;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
@@ -76,7 +77,7 @@ public final class SpreadConvolution {
     return Sizes.isPossible(operation.input(0))
             && Sizes.isPossible(operation.output())
             && operation.inputs().stream().skip(1).allMatch(input -> input.value().isPresent())
-        ? StoredConvolution.parameters(operation, Parameters.class)
+        ? StaticGraph.parameters(operation, Parameters.class)
             .filter(parameters -> parameters.layout() == DataLayout.NHWC)
         : Optional.empty();
   }

@@ -2,6 +2,7 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.StaticGraph;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
@@ -11,10 +12,8 @@ import io.thalamus.operations.Convolution.Parameters;
 import io.thalamus.operations.DataLayout;
 import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.MatrixMultiply;
-import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
-import io.thalamus.operations.ValidationException;
 import io.thalamus.operations.Window;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.List;
@@ -64,7 +63,7 @@ public final class StoredConvolution {
     if (!isKnown(operation)) {
       return false;
     }
-    Optional<Parameters> parameters = parameters(operation, Parameters.class);
+    Optional<Parameters> parameters = StaticGraph.parameters(operation, Parameters.class);
     if (parameters.isEmpty() || parameters.get().layout() != DataLayout.NHWC) {
       return false;
     }
@@ -97,7 +96,7 @@ public final class StoredConvolution {
       return false;
     }
     Optional<MatrixMultiply.Parameters> parameters =
-        parameters(operation, MatrixMultiply.Parameters.class);
+        StaticGraph.parameters(operation, MatrixMultiply.Parameters.class);
     return parameters.isPresent()
         && isExact(
             operation,
@@ -110,17 +109,6 @@ public final class StoredConvolution {
         && Sizes.isPossible(operation.input(1))
         && Sizes.isPossible(operation.output())
         && operation.inputs().stream().skip(1).allMatch(input -> input.value().isPresent());
-  }
-
-  /** Returns the parameters of an operation; empty where it has others or is not valid. */
-  static <T> Optional<T> parameters(OperationView operation, Class<T> type) {
-    try {
-      return Optional.of(
-          type.cast(
-              OperationCatalog.standard().find(operation.type()).orElseThrow().resolve(operation)));
-    } catch (ValidationException e) {
-      return Optional.empty();
-    }
   }
 
   /**

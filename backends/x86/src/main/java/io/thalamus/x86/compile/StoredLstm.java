@@ -2,6 +2,7 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.StaticGraph;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.FixedPoint16;
@@ -84,7 +85,7 @@ final class StoredLstm {
         return false;
       }
     }
-    return StoredConvolution.parameters(operation, EightBitParameters.class)
+    return StaticGraph.parameters(operation, EightBitParameters.class)
         .filter(
             parameters ->
                 parameters.inputGate().isPresent()

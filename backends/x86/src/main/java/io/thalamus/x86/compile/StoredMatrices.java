@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
+import io.thalamus.driver.MatrixRun;
 import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.StaticGraph;
 import io.thalamus.operations.Accumulation;
 import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.OperationView;
@@ -79,7 +81,7 @@ final class StoredMatrices {
 
   private static boolean isPossible(OperationView operation) {
     return Convolution.areProductsPossible(operation)
-        && StoredConvolution.parameters(operation, Products.class)
+        && StaticGraph.parameters(operation, Products.class)
             .filter(
                 them ->
                     Scaling.isPossible(

@@ -2,6 +2,7 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.StaticGraph;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.ElementTypes;
@@ -90,7 +91,7 @@ public final class StoredPairs {
       Class<T> parameters,
       Function<T, Requantization> factor) {
     return BroadcastRuns.isPossible(operation)
-        && StoredConvolution.parameters(operation, parameters)
+        && StaticGraph.parameters(operation, parameters)
             .filter(them -> Scaling.isPossible(factor.apply(them), largest))
             .isPresent();
   }

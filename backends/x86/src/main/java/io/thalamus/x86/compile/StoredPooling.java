@@ -2,6 +2,7 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.StaticGraph;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
@@ -68,7 +69,7 @@ public final class StoredPooling {
         || operation.inputs().stream().skip(1).anyMatch(input -> input.value().isEmpty())) {
       return false;
     }
-    Optional<Parameters> parameters = StoredConvolution.parameters(operation, Parameters.class);
+    Optional<Parameters> parameters = StaticGraph.parameters(operation, Parameters.class);
     return parameters.isPresent()
         && parameters.get().layout() == DataLayout.NHWC
         && (long) parameters.get().height().size() * parameters.get().width().size()

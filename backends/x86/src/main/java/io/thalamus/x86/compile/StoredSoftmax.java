@@ -2,6 +2,7 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.StaticGraph;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
@@ -40,7 +41,7 @@ public final class StoredSoftmax {
             .anyMatch(input -> !input.isOmitted() && input.value().isEmpty())) {
       return false;
     }
-    Optional<Parameters> parameters = StoredConvolution.parameters(operation, Parameters.class);
+    Optional<Parameters> parameters = StaticGraph.parameters(operation, Parameters.class);
     Shape shape = operation.input(0).shape();
     return parameters.isPresent()
         && parameters.get().axis() == shape.rank() - 1

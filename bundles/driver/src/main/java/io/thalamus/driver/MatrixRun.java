@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.x86.compile;
+package io.thalamus.driver;
 
 import io.thalamus.operations.extension.MatrixMultiply.Matrix;
 import io.thalamus.operations.extension.MatrixMultiply.Pair;
@@ -12,10 +12,12 @@ import java.util.List;
  *
  * @param begin the first pair
  * @param count of pairs
- * @param firstOffset the first element of the first matrices, where they stand row by row
+ * @param firstOffset the first element of the first matrices
+ * @param second the second matrix
  */
-record MatrixRun(int begin, int count, long firstOffset, Matrix second) {
-  static List<MatrixRun> of(Products products) {
+public record MatrixRun(int begin, int count, long firstOffset, Matrix second) {
+  /** Returns the runs of all pairs, in order. */
+  public static List<MatrixRun> of(Products products) {
     long matrix = (long) products.rows() * products.inner();
     List<Pair> pairs = products.pairs();
     List<MatrixRun> runs = new ArrayList<>();

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
+import io.thalamus.operations.OperationView;
+import io.thalamus.operations.Selection.Axis;
+import io.thalamus.operations.Selection.Top;
+import io.thalamus.operations.Slice.Lookup;
+import io.thalamus.operations.extension.Selection.Slices;
+import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.simd.program.Budget;
+import io.thalamus.simd.program.Frame;
+import io.thalamus.simd.program.Scratch;
+import io.thalamus.simd.program.Step;
+import io.thalamus.simd.program.Tensor;
+import java.util.List;
+
+/**
+ * Places of elements, and elements by their places: ARGMAX, ARGMIN and TOPK_V2; GATHER,
+ * EMBEDDING_LOOKUP and GATHER_ND.
+ */
+public final class Finding {
+  private static final OperandCode[] NUMBERS = {
+    OperandCode.TENSOR_FLOAT32,
+    OperandCode.TENSOR_INT32,
+    OperandCode.TENSOR_QUANT8_ASYMM,
+    OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
+  };
+
+  private Finding() {}
+
+  /** Adds the operations to a table. */
+  public static void register(OperationTable.Builder<Lowering> table) {
+    for (OperationCode code :
+        new OperationCode[] {OperationCode.GATHER, OperationCode.EMBEDDING_LOOKUP}) {
+      table.add(code, Finding::areTensorsKnown, Finding::lookup, Moving.TYPES);
+    }
+    table.add(ThalamusExtension.GATHER_ND, Finding::areTensorsKnown, Finding::slices, Moving.TYPES);
+    for (OperationCode code : new OperationCode[] {OperationCode.ARGMAX, OperationCode.ARGMIN}) {
+      table.add(
+          code,
+          Finding::areTensorsKnown,
+          (node, tensors, budget) ->
+              new Extreme(
+                  code == OperationCode.ARGMAX,
+                  node.operation().parameters(Axis.class),
+                  tensors.input(node, 0),
+                  tensors.output(node),
+                  budget),
+          NUMBERS);
+    }
+    table.add(
+        OperationCode.TOPK_V2,
+        Finding::areTensorsKnown,
+        (node, tensors, budget) ->
+            new Tops(
+                node.operation().parameters(Top.class),
+                tensors.input(node, 0),
+                tensors.get(node.outputs().get(0)),
+                tensors.get(node.outputs().get(1)),
+                budget),
+        NUMBERS);
+  }
+
+  /** Returns true if the shapes of tensors, and the values of others, are known. */
+  private static boolean areTensorsKnown(OperationView operation) {
+    return operation.inputs().stream()
+        .allMatch(
+            input -> input.type().isTensor() ? input.isShapeKnown() : input.value().isPresent());
+  }
+
+  private static Step lookup(Node node, Tensors tensors, Budget budget) {
+    Lookup lookup = node.operation().parameters(Lookup.class);
+    return new Gathered(
+        tensors.input(node, lookup.valueInput()),
+        tensors.input(node, lookup.indexInput()),
+        tensors.output(node),
+        lookup.outer(),
+        lookup.indexes(),
+        List.of(lookup.rows()),
+        List.of((long) lookup.rowLength()),
+        lookup.rowLength(),
+        budget);
+  }
+
+  private static Step slices(Node node, Tensors tensors, Budget budget) {
+    Slices slices = node.operation().parameters(Slices.class);
+    return new Gathered(
+        tensors.input(node, 0),
+        tensors.input(node, 1),
+        tensors.output(node),
+        1,
+        slices.tuples(),
+        slices.dimensions(),
+        slices.strides(),
+        slices.sliceSize(),
+        budget);
+  }
+
+  /** Rows at places that indexes tell, which are checked. */
+  private static final class Gathered implements Step {
+    private final Tensor values;
+    private final Tensor indexes;
+    private final Tensor output;
+    private final int group;
+    private final int tuples;
+    private final int[] dimensions;
+    private final int[] strides;
+    private final int length;
+    private final int rows;
+    private final int tiles;
+
+    /**
+     * @param outer groups of values, of each of which all rows are taken
+     * @param tuples of indexes, each of which is a row
+     * @param dimensions that the indexes of a tuple are below
+     * @param strides elements that one step of each index is
+     */
+    Gathered(
+        Tensor values,
+        Tensor indexes,
+        Tensor output,
+        int outer,
+        int tuples,
+        List<Integer> dimensions,
+        List<Long> strides,
+        int length,
+        Budget budget) {
+      this.values = values;
+      this.indexes = indexes;
+      this.output = output;
+      this.tuples = tuples;
+      this.dimensions = dimensions.stream().mapToInt(Integer::intValue).toArray();
+      this.strides = strides.stream().mapToInt(Math::toIntExact).toArray();
+      this.length = length;
+      group = values.size() / Math.max(1, outer);
+      rows = outer * tuples;
+      tiles = Math.clamp(rows, 1, budget.tiles((long) rows * (length + 8)));
+    }
+
+    @Override
+    public int tiles() {
+      return tiles;
+    }
+
+    @Override
+    public void run(Frame frame, Scratch scratch, int tile) {
+      int[] places = frame.ints(indexes);
+      Object in = frame.array(values);
+      Object out = frame.array(output);
+      int size = dimensions.length;
+      int end = (int) ((long) rows * (tile + 1) / tiles);
+      for (int row = (int) ((long) rows * tile / tiles); row < end; row++) {
+        int tuple = row % tuples;
+        int from = values.offset() + row / tuples * group;
+        for (int i = 0; i < size; i++) {
+          int index = places[indexes.offset() + tuple * size + i];
+          if (index < 0 || index >= dimensions[i]) {
+            frame.fail(
+                "index %d is %d, outside of [0, %d)"
+                    .formatted(tuple * size + i, index, dimensions[i]));
+            return;
+          }
+          from += index * strides[i];
+        }
+        System.arraycopy(in, from, out, output.offset() + row * length, length);
+      }
+    }
+  }
+
+  /** The first place of the largest or the smallest element along an axis. */
+  private static final class Extreme implements Step {
+    private final boolean isLargest;
+    private final Axis axis;
+    private final Tensor input;
+    private final Tensor output;
+    private final int results;
+    private final int tiles;
+
+    Extreme(boolean isLargest, Axis axis, Tensor input, Tensor output, Budget budget) {
+      this.isLargest = isLargest;
+      this.axis = axis;
+      this.input = input;
+      this.output = output;
+      results = axis.outer() * axis.inner();
+      tiles = Math.clamp(results, 1, budget.tiles(2L * input.size()));
+    }
+
+    @Override
+    public int tiles() {
+      return tiles;
+    }
+
+    @Override
+    public void run(Frame frame, Scratch scratch, int tile) {
+      int[] out = frame.ints(output);
+      Object in = frame.array(input);
+      int inner = axis.inner();
+      int size = axis.size();
+      int end = (int) ((long) results * (tile + 1) / tiles);
+      for (int i = (int) ((long) results * tile / tiles); i < end; i++) {
+        int from = input.offset() + i / inner * size * inner + i % inner;
+        out[output.offset() + i] =
+            switch (in) {
+              case float[] floats -> floats(floats, from, inner, size);
+              case int[] ints -> ints(ints, from, inner, size);
+              default -> bytes((byte[]) in, from, inner, size);
+            };
+      }
+    }
+
+    /** One that is no number is chosen only where it comes first, since it compares with none. */
+    private int floats(float[] in, int from, int step, int count) {
+      float sign = isLargest ? 1 : -1;
+      int best = 0;
+      float most = in[from] * sign;
+      for (int i = 1; i < count; i++) {
+        float one = in[from + i * step] * sign;
+        if (one > most) {
+          most = one;
+          best = i;
+        }
+      }
+      return best;
+    }
+
+    private int ints(int[] in, int from, int step, int count) {
+      int flip = isLargest ? 0 : -1;
+      int best = 0;
+      int most = in[from] ^ flip;
+      for (int i = 1; i < count; i++) {
+        int one = in[from + i * step] ^ flip;
+        if (one > most) {
+          most = one;
+          best = i;
+        }
+      }
+      return best;
+    }
+
+    private int bytes(byte[] in, int from, int step, int count) {
+      int flip = isLargest ? input.flip() : ~input.flip();
+      int best = 0;
+      int most = (byte) (in[from] ^ flip);
+      for (int i = 1; i < count; i++) {
+        int one = (byte) (in[from + i * step] ^ flip);
+        if (one > most) {
+          most = one;
+          best = i;
+        }
+      }
+      return best;
+    }
+  }
+
+  /**
+   * The largest elements of rows and their places, in order; of equals the later one comes first.
+   */
+  private static final class Tops implements Step {
+    private final Top top;
+    private final Tensor input;
+    private final Tensor values;
+    private final Tensor indexes;
+    private final int tiles;
+
+    Tops(Top top, Tensor input, Tensor values, Tensor indexes, Budget budget) {
+      this.top = top;
+      this.input = input;
+      this.values = values;
+      this.indexes = indexes;
+      tiles = Math.clamp(top.rows(), 1, budget.tiles(16L * input.size()));
+    }
+
+    @Override
+    public int tiles() {
+      return tiles;
+    }
+
+    /** Numbers of the row, which are in the order of the elements. */
+    @Override
+    public int scratchInts() {
+      return top.rowLength();
+    }
+
+    @Override
+    public void run(Frame frame, Scratch scratch, int tile) {
+      int end = (int) ((long) top.rows() * (tile + 1) / tiles);
+      for (int row = (int) ((long) top.rows() * tile / tiles); row < end; row++) {
+        int from = input.offset() + row * top.rowLength();
+        if (frame.array(input) instanceof float[] floats && hasNoNumber(floats, from)) {
+          inserted(floats, from, frame, row);
+        } else {
+          row(frame, scratch.ints, from, row);
+        }
+      }
+    }
+
+    private boolean hasNoNumber(float[] in, int from) {
+      for (int i = from; i < from + top.rowLength(); i++) {
+        if (in[i] != in[i]) {
+          return true;
+        }
+      }
+      return false;
+    }
+
+    private void row(Frame frame, int[] keys, int from, int row) {
+      Object in = frame.array(input);
+      keys(in, from, keys);
+      int[] places = frame.ints(indexes);
+      int first = indexes.offset() + row * top.k();
+      top(keys, places, first);
+      int to = values.offset() + row * top.k();
+      Object out = frame.array(values);
+      for (int i = 0; i < top.k(); i++) {
+        System.arraycopy(in, from + places[first + i], out, to + i, 1);
+      }
+    }
+
+    private void keys(Object in, int from, int[] keys) {
+      int count = top.rowLength();
+      switch (in) {
+        case float[] floats -> {
+          for (int i = 0; i < count; i++) {
+            // Zeros of both signs are equal.
+            int bits = Float.floatToRawIntBits(floats[from + i] + 0f);
+            keys[i] = bits ^ (bits >> 31 & Integer.MAX_VALUE);
+          }
+        }
+        case int[] ints -> System.arraycopy(ints, from, keys, 0, count);
+        default -> {
+          byte[] bytes = (byte[]) in;
+          for (int i = 0; i < count; i++) {
+            keys[i] = (byte) (bytes[from + i] ^ input.flip());
+          }
+        }
+      }
+    }
+
+    /** A heap of the best so far, whose root is the worst of them; sorted in the end. */
+    private void top(int[] keys, int[] places, int first) {
+      int k = top.k();
+      for (int i = 0; i < k; i++) {
+        places[first + i] = i;
+      }
+      for (int i = k / 2 - 1; i >= 0; i--) {
+        sink(keys, places, first, i, k);
+      }
+      for (int i = k; i < top.rowLength(); i++) {
+        // Of equals the later one is the better one.
+        if (keys[i] >= keys[places[first]]) {
+          places[first] = i;
+          sink(keys, places, first, 0, k);
+        }
+      }
+      for (int size = k - 1; size > 0; size--) {
+        int worst = places[first];
+        places[first] = places[first + size];
+        places[first + size] = worst;
+        sink(keys, places, first, 0, size);
+      }
+    }
+
+    private static void sink(int[] keys, int[] places, int first, int begin, int size) {
+      int at = begin;
+      int place = places[first + at];
+      for (int child = 2 * at + 1; child < size; child = 2 * at + 1) {
+        if (child + 1 < size && isWorse(keys, places[first + child + 1], places[first + child])) {
+          child++;
+        }
+        if (isWorse(keys, place, places[first + child])) {
+          break;
+        }
+        places[first + at] = places[first + child];
+        at = child;
+      }
+      places[first + at] = place;
+    }
+
+    private static boolean isWorse(int[] keys, int place, int other) {
+      return keys[place] < keys[other] || keys[place] == keys[other] && place < other;
+    }
+
+    /** As the reference does it, whose order decides where some compare with none. */
+    private void inserted(float[] in, int from, Frame frame, int row) {
+      float[] out = frame.floats(values);
+      int[] places = frame.ints(indexes);
+      int to = values.offset() + row * top.k();
+      int first = indexes.offset() + row * top.k();
+      for (int i = 0; i < top.rowLength(); i++) {
+        float number = in[from + i];
+        int place = Math.min(i, top.k());
+        while (place > 0 && out[to + place - 1] <= number) {
+          place--;
+        }
+        if (place < top.k()) {
+          int moved = Math.min(i, top.k() - 1) - place;
+          System.arraycopy(out, to + place, out, to + place + 1, moved);
+          System.arraycopy(places, first + place, places, first + place + 1, moved);
+          out[to + place] = number;
+          places[first + place] = i;
+        }
+      }
+    }
+  }
+}

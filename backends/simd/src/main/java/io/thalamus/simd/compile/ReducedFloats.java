@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.compile;
+
+import io.thalamus.driver.ReducedCells;
+import io.thalamus.model.OperationCode;
+import io.thalamus.simd.program.Budget;
+import io.thalamus.simd.program.Frame;
+import io.thalamus.simd.program.Scratch;
+import io.thalamus.simd.program.Step;
+import io.thalamus.simd.program.Tensor;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * One float of all floats along some axes. Sums of neighbours are four in a fixed order; neither
+ * tiles nor vectors change a bit.
+ */
+final class ReducedFloats implements Step {
+  /** Neighbouring results that are computed together at least. */
+  private static final int LEAST = 64;
+
+  private final Kind kind;
+  private final List<ReducedCells> steps;
+  private final Tensor input;
+  private final Tensor output;
+
+  /** The number of elements that become one, for a mean; else 1. */
+  private final int divisor;
+
+  /** Results along the inner dimension that are computed together. */
+  private final int part;
+
+  private final int parts;
+  private final int tiles;
+
+  /** The function, and what it begins with. */
+  private enum Kind {
+    SUM(0),
+    PRODUCT(1),
+    MAXIMUM(Float.NEGATIVE_INFINITY),
+    MINIMUM(Float.POSITIVE_INFINITY);
+
+    private final float start;
+
+    Kind(float start) {
+      this.start = start;
+    }
+  }
+
+  /**
+   * @param steps axes that stand side by side each; at least one
+   */
+  ReducedFloats(
+      OperationCode code, List<ReducedCells> steps, Tensor input, Tensor output, Budget budget) {
+    this.steps = steps;
+    this.input = input;
+    this.output = output;
+    kind =
+        switch (code) {
+          case REDUCE_PROD -> Kind.PRODUCT;
+          case REDUCE_MAX -> Kind.MAXIMUM;
+          case REDUCE_MIN -> Kind.MINIMUM;
+          default -> Kind.SUM;
+        };
+    divisor = code == OperationCode.MEAN ? input.size() / Math.max(1, output.size()) : 1;
+    ReducedCells first = steps.get(0);
+    int wanted = budget.tiles(2L * input.size());
+    part = Math.max(LEAST, Math.ceilDiv(first.inner(), Math.ceilDiv(wanted, first.outer())));
+    parts = Math.ceilDiv(first.inner(), part);
+    tiles = steps.size() > 1 ? 1 : Math.clamp((long) first.outer() * parts, 1, wanted);
+  }
+
+  @Override
+  public int tiles() {
+    return tiles;
+  }
+
+  /** The results of two steps by turns. */
+  @Override
+  public int scratchFloats() {
+    return steps.size() == 1 ? 0 : 2 * between();
+  }
+
+  private int between() {
+    return steps.get(0).outer() * steps.get(0).inner();
+  }
+
+  @Override
+  public void run(Frame frame, Scratch scratch, int tile) {
+    float[] in = frame.floats(input);
+    float[] out = frame.floats(output);
+    if (steps.size() == 1) {
+      ReducedCells cells = steps.get(0);
+      int all = cells.outer() * parts;
+      int end = (int) ((long) all * (tile + 1) / tiles);
+      for (int i = (int) ((long) all * tile / tiles); i < end; i++) {
+        int first = i % parts * part;
+        int some = Math.min(part, cells.inner() - first);
+        reduce(cells, i / parts, first, some, in, input.offset(), out, output.offset(), divisor);
+      }
+      return;
+    }
+    int from = input.offset();
+    for (int i = 0; i < steps.size(); i++) {
+      ReducedCells cells = steps.get(i);
+      boolean isLast = i == steps.size() - 1;
+      float[] target = isLast ? out : scratch.floats;
+      int to = isLast ? output.offset() : i % 2 * between();
+      for (int outer = 0; outer < cells.outer(); outer++) {
+        int divided = isLast ? divisor : 1;
+        reduce(cells, outer, 0, cells.inner(), in, from, target, to, divided);
+      }
+      in = target;
+      from = to;
+    }
+  }
+
+  private void reduce(
+      ReducedCells cells,
+      int outer,
+      int first,
+      int some,
+      float[] in,
+      int from,
+      float[] out,
+      int to,
+      int divided) {
+    int inner = cells.inner();
+    int at = to + outer * inner + first;
+    int begin = from + outer * cells.reduced() * inner + first;
+    if (inner == 1) {
+      out[at] = row(in, begin, cells.reduced());
+    } else {
+      Arrays.fill(out, at, at + some, kind.start);
+      for (int i = 0; i < cells.reduced(); i++) {
+        add(in, begin + i * inner, out, at, some);
+      }
+    }
+    for (int i = at; divided != 1 && i < at + some; i++) {
+      out[i] /= divided;
+    }
+  }
+
+  private void add(float[] in, int from, float[] out, int to, int count) {
+    switch (kind) {
+      case SUM -> {
+        for (int i = 0; i < count; i++) {
+          out[to + i] += in[from + i];
+        }
+      }
+      case PRODUCT -> {
+        for (int i = 0; i < count; i++) {
+          out[to + i] = product(out[to + i], in[from + i]);
+        }
+      }
+      case MAXIMUM -> {
+        for (int i = 0; i < count; i++) {
+          out[to + i] = Math.max(out[to + i], in[from + i]);
+        }
+      }
+      case MINIMUM -> {
+        for (int i = 0; i < count; i++) {
+          out[to + i] = Math.min(out[to + i], in[from + i]);
+        }
+      }
+    }
+  }
+
+  /** Zero stays zero, also where a product before it was infinite: so NNAPI. */
+  private static float product(float a, float b) {
+    return a == 0 || b == 0 ? 0 : a * b;
+  }
+
+  private float row(float[] in, int from, int count) {
+    float result = kind.start;
+    switch (kind) {
+      case SUM -> {
+        return sum(in, from, count);
+      }
+      case PRODUCT -> {
+        for (int i = from; i < from + count; i++) {
+          result = product(result, in[i]);
+        }
+      }
+      case MAXIMUM -> {
+        for (int i = from; i < from + count; i++) {
+          result = Math.max(result, in[i]);
+        }
+      }
+      case MINIMUM -> {
+        for (int i = from; i < from + count; i++) {
+          result = Math.min(result, in[i]);
+        }
+      }
+    }
+    return result;
+  }
+
+  private static float sum(float[] in, int from, int count) {
+    float sum0 = 0;
+    float sum1 = 0;
+    float sum2 = 0;
+    float sum3 = 0;
+    int i = 0;
+    for (; i <= count - 4; i += 4) {
+      sum0 += in[from + i];
+      sum1 += in[from + i + 1];
+      sum2 += in[from + i + 2];
+      sum3 += in[from + i + 3];
+    }
+    for (; i < count; i++) {
+      sum0 += in[from + i];
+    }
+    return sum0 + sum1 + (sum2 + sum3);
+  }
+}

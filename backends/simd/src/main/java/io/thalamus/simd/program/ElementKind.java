@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.simd.program;
+
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.WideTypes;
+import java.lang.foreign.MemorySegment;
+import java.util.Optional;
+
+/** The arrays in which the elements of a type stand. */
+public enum ElementKind {
+  FLOATS(Float.BYTES),
+  /** Quantized integers as they are stored, and truth values. */
+  BYTES(Byte.BYTES),
+  INTS(Integer.BYTES),
+  /** Integers, and floats of 16 bits by their bits. */
+  SHORTS(Short.BYTES),
+  LONGS(Long.BYTES),
+  DOUBLES(Double.BYTES);
+
+  private final int size;
+
+  ElementKind(int size) {
+    this.size = size;
+  }
+
+  /** Returns the arrays for a type; empty where tensors of it do not stand in frames. */
+  public static Optional<ElementKind> find(OperandType type) {
+    if (type.equals(WideTypes.TENSOR_INT64)) {
+      return Optional.of(LONGS);
+    }
+    if (type.equals(WideTypes.TENSOR_FLOAT64)) {
+      return Optional.of(DOUBLES);
+    }
+    if (!(type instanceof OperandCode code)) {
+      return Optional.empty();
+    }
+    return switch (code) {
+      case TENSOR_FLOAT32 -> Optional.of(FLOATS);
+      case TENSOR_INT32 -> Optional.of(INTS);
+      case TENSOR_BOOL8, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED -> Optional.of(BYTES);
+      case TENSOR_FLOAT16, TENSOR_QUANT16_SYMM, TENSOR_QUANT16_ASYMM -> Optional.of(SHORTS);
+      default -> Optional.empty();
+    };
+  }
+
+  /** Returns the bytes of an element. */
+  public int size() {
+    return size;
+  }
+
+  /** Returns an array of zeros. */
+  Object newArray(int length) {
+    return switch (this) {
+      case FLOATS -> new float[length];
+      case BYTES -> new byte[length];
+      case INTS -> new int[length];
+      case SHORTS -> new short[length];
+      case LONGS -> new long[length];
+      case DOUBLES -> new double[length];
+    };
+  }
+
+  /** Returns the memory of an array of this kind. */
+  public MemorySegment memory(Object array) {
+    return switch (this) {
+      case FLOATS -> MemorySegment.ofArray((float[]) array);
+      case BYTES -> MemorySegment.ofArray((byte[]) array);
+      case INTS -> MemorySegment.ofArray((int[]) array);
+      case SHORTS -> MemorySegment.ofArray((short[]) array);
+      case LONGS -> MemorySegment.ofArray((long[]) array);
+      case DOUBLES -> MemorySegment.ofArray((double[]) array);
+    };
+  }
+
+  /** Returns the length of an array; 0 if it is of another kind, or there is none. */
+  int length(Object array) {
+    return switch (array) {
+      case float[] floats when this == FLOATS -> floats.length;
+      case byte[] bytes when this == BYTES -> bytes.length;
+      case int[] ints when this == INTS -> ints.length;
+      case short[] shorts when this == SHORTS -> shorts.length;
+      case long[] longs when this == LONGS -> longs.length;
+      case double[] doubles when this == DOUBLES -> doubles.length;
+      case null, default -> 0;
+    };
+  }
+}
