@@ -3,6 +3,7 @@ package io.thalamus.cpu;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -64,6 +65,29 @@ class TfliteRoundingTest {
     int result = file.quantized(TensorType.UINT8, 0.01603351f, new int[] {6});
     file.operator(operator, new int[] {data}, result);
     assertArrayEquals(new double[] {20, 31, 40, 42, 62, 0}, file.run(result).getFirst());
+  }
+
+  /** The same steps; the unsigned result has none below zero. */
+  @Test
+  void stepsRoundTwiceOnTheWayToAnotherScale() throws Exception {
+    double[] steps = {82, 125, -82, -125, 3, 0};
+    int data = file.quantized(TensorType.INT8, 1f / 256, new int[] {6}, steps);
+    int signed = file.quantized(TensorType.INT8, 0.01603351f, new int[] {6});
+    int unsigned = file.quantized(TensorType.UINT8, 0.01603351f, new int[] {6});
+    file.operator(BuiltinOperator.QUANTIZE, new int[] {data}, signed)
+        .operator(BuiltinOperator.QUANTIZE, new int[] {data}, unsigned);
+    List<double[]> results = file.run(signed, unsigned);
+    assertArrayEquals(new double[] {20, 31, -20, -31, 1, 0}, results.get(0));
+    assertArrayEquals(new double[] {20, 31, 0, 0, 1, 0}, results.get(1));
+  }
+
+  /** The logarithms of 0.8 and 1 are -0.22 and 0. */
+  @Test
+  void whatHasNoLogarithmHasTheLeastResult() throws Exception {
+    int data = file.quantized(TensorType.INT8, 0.1f, new int[] {4}, 8, 10, 0, -5);
+    int result = file.quantized(TensorType.INT8, 0.01f, new int[] {4});
+    file.operator(BuiltinOperator.LOG, new int[] {data}, result);
+    assertArrayEquals(new double[] {-22, 0, -128, -128}, file.run(result).getFirst());
   }
 
   /** A step of the data is 4.1 of the result. */

@@ -9,8 +9,6 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.FusedActivation;
-import io.thalamus.operations.Requantization;
-import io.thalamus.operations.Requantization.Rounding;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
@@ -21,9 +19,6 @@ import org.tensorflow.lite.schema.LeakyReluOptions;
 final class Activation {
   private static final float LOGISTIC_SCALE = 1f / 256;
   private static final float TANH_SCALE = 1f / 128;
-
-  /** An 8-bit integer holds one in as fine steps. */
-  private static final int MOST_STEPS = 7;
 
   private Activation() {}
 
@@ -49,44 +44,16 @@ final class Activation {
   private static void clamp(Node node, OperationCode code, FusedActivation fused)
       throws ModelFormatException {
     if (isScaled(node)) {
-      scale(node, fused, node.out(0));
+      Rescale.emit(node, node.in(0), fused, node.out(0));
       return;
     }
     FloatFallback.unlessQuantizedAlike(
         node, (input, output) -> node.emit(code, List.of(input), output));
   }
 
-  /** Returns whether the result has other steps than the data, and no step much finer ones. */
+  /** Returns whether stored integers are brought to another scale on the way. */
   private static boolean isScaled(Node node) throws ModelFormatException {
-    Operand data = node.inOperand(0);
-    Quantization to = TensorTypes.quantization(node.output(0));
-    return FloatFallback.isQuantized8(data)
-        && !data.quantization().equals(to)
-        && steps(data, to) <= MOST_STEPS;
-  }
-
-  /** The power of two of the result's steps in one of the data, rounded up. */
-  private static int steps(Operand data, Quantization to) {
-    return Requantization.of(data.quantization().scale() / to.scale(), Rounding.DOUBLE).shift();
-  }
-
-  /**
-   * Multiplies by one: TensorFlow Lite's activations bring stored numbers to the scale of the
-   * result as its products do, in integers. For unsigned ones NNAPI wants the product of the scales
-   * to be less than that of the result; one in finer steps is multiplied by the same bits.
-   */
-  private static void scale(Node node, FusedActivation fused, int output)
-      throws ModelFormatException {
-    Operand data = node.inOperand(0);
-    boolean isSigned = data.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-    int steps = isSigned ? 0 : Math.max(0, steps(data, node.operand(output).quantization()));
-    int one =
-        node.constant(
-            data.type(),
-            Shape.of(1),
-            Quantization.of(Math.scalb(1f, -steps), 0),
-            new ConstantCopy(new byte[] {(byte) (1 << steps)}));
-    node.emit(OperationCode.MUL, List.of(node.in(0), one, node.int32(fused.code())), output);
+    return Rescale.isPossible(node.inOperand(0), TensorTypes.quantization(node.output(0)));
   }
 
   /** A function whose quantized results have one scale, and by type one zero point. */
@@ -134,7 +101,7 @@ final class Activation {
       int output = node.out(0);
       Operand result = node.operand(output);
       int positive = node.temporary(result, result.shape());
-      scale(node, FusedActivation.RELU, positive);
+      Rescale.emit(node, node.in(0), FusedActivation.RELU, positive);
       int one =
           FusedActivation.RELU1.range((OperandCode) result.type(), result.quantization()).max();
       int most = node.constant(result, Shape.of(1), new ConstantCopy(new byte[] {(byte) one}));

@@ -3,9 +3,13 @@ package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.operations.FusedActivation;
+import io.thalamus.operations.IntRange;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.List;
@@ -109,14 +113,40 @@ final class Quantize {
     return node.constant(like, shape, node.constants().filled(shape, element, node.output(0)));
   }
 
-  /** From one quantization to another through real numbers, since NNAPI has no direct way. */
   private static void quantize(Node node) throws ModelFormatException {
-    int real = FloatFallback.dequantized(node, node.in(0));
     if (node.isRealOutput(0)) {
-      node.alias(0, real);
+      node.alias(0, FloatFallback.dequantized(node, node.in(0)));
       return;
     }
-    node.emit(OperationCode.QUANTIZE, List.of(real), node.out(0));
+    int data = node.in(0);
+    int output = node.out(0);
+    Operand result = node.operand(output);
+    if (!FloatFallback.isQuantized8(node.operand(data)) || !FloatFallback.isQuantized8(result)) {
+      node.emit(OperationCode.QUANTIZE, List.of(FloatFallback.dequantized(node, data)), output);
+      return;
+    }
+    OperandType type = node.operand(data).type();
+    Quantization to = moved(result, type);
+    if (Rescale.isPossible(node.operand(data), to)) {
+      boolean isSame = type.equals(result.type());
+      int scaled = isSame ? output : node.temporary(type, result.shape(), to);
+      Rescale.emit(node, data, FusedActivation.NONE, scaled);
+      if (isSame) {
+        return;
+      }
+      data = scaled;
+    }
+    // Real numbers of the same steps are exact, and NNAPI has no other way between the types.
+    node.emit(OperationCode.QUANTIZE, List.of(FloatFallback.dequantized(node, data)), output);
+  }
+
+  /** The quantization with which 8-bit integers of a type are those of a result, moved by 128. */
+  private static Quantization moved(Operand result, OperandType type) {
+    int zeroPoint =
+        result.quantization().zeroPoint()
+            + IntRange.of((OperandCode) type).min()
+            - IntRange.of((OperandCode) result.type()).min();
+    return Quantization.of(result.quantization().scale(), zeroPoint);
   }
 
   /** Of a constant, it is done here: weights that were only stored small become floats. */

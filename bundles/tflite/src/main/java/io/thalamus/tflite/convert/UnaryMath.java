@@ -19,7 +19,7 @@ final class UnaryMath {
         BuiltinOperator.EXP,
         StoredTables.function(OperationCode.EXP, (value, scale) -> Math.exp(value)));
     table.add(BuiltinOperator.FLOOR, OperationCode.FLOOR, 1);
-    table.add(BuiltinOperator.LOG, StoredTables.function(OperationCode.LOG, UnaryMath::logarithm));
+    table.add(BuiltinOperator.LOG, UnaryMath::log);
     table.add(BuiltinOperator.NEG, OperationCode.NEG, 1);
     table.add(BuiltinOperator.RSQRT, StoredTables.function(OperationCode.RSQRT, UnaryMath::root));
     table.add(BuiltinOperator.SIN, OperationCode.SIN, 1);
@@ -29,6 +29,21 @@ final class UnaryMath {
     table.add(BuiltinOperator.COS, UnaryMath::cos);
     table.add(BuiltinOperator.ROUND, UnaryMath::round);
     table.add(BuiltinOperator.SIGN, UnaryMath::sign);
+  }
+
+  /** What has no logarithm has the least result that is stored. */
+  private static void log(Node node) throws ModelFormatException {
+    if (!FloatFallback.isQuantized8(node.inOperand(0))) {
+      StoredTables.function(OperationCode.LOG, UnaryMath::logarithm).convert(node);
+      return;
+    }
+    FloatFallback.always(
+        node,
+        (input, output) -> {
+          int least = node.number(node.operand(input), Float.MIN_NORMAL);
+          int positive = node.compute(OperationCode.MAXIMUM, input, input, least);
+          node.emit(OperationCode.LOG, List.of(positive), output);
+        });
   }
 
   private static double logarithm(double value, float scale) {
