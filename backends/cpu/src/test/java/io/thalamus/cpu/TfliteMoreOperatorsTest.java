@@ -16,6 +16,7 @@ import org.tensorflow.lite.schema.BidirectionalSequenceLSTMOptions;
 import org.tensorflow.lite.schema.BidirectionalSequenceRNNOptions;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
+import org.tensorflow.lite.schema.Conv2DOptions;
 import org.tensorflow.lite.schema.Conv3DOptions;
 import org.tensorflow.lite.schema.FakeQuantOptions;
 import org.tensorflow.lite.schema.FullyConnectedOptions;
@@ -86,6 +87,32 @@ class TfliteMoreOperatorsTest {
         new int[] {sizes, filter, data},
         result);
     assertNear(expected, file.run(result).getFirst(), 0);
+  }
+
+  /** Two groups of one channel, whose windows of 2 by 3 see every third row and second column. */
+  @Test
+  void groupsWithADilation() throws Exception {
+    double[] x = noise(7 * 8 * 2);
+    double[] w = noise(4 * 2 * 3);
+    double[] expected = new double[4 * 4 * 4];
+    for (int i = 0; i < expected.length; i++) {
+      int channel = i % 4;
+      for (int k = 0; k < 6; k++) {
+        int row = i / 16 + k / 3 * 3;
+        int column = i / 4 % 4 + k % 3 * 2;
+        expected[i] += x[(row * 8 + column) * 2 + channel / 2] * w[channel * 6 + k];
+      }
+    }
+    int data = file.input(FLOAT, new int[] {1, 7, 8, 2}, x);
+    int filter = file.constant(FLOAT, new int[] {4, 2, 3, 1}, w);
+    int result = file.result(FLOAT, 1, 4, 4, 4);
+    file.operator(
+        BuiltinOperator.CONV_2D,
+        BuiltinOptions.Conv2DOptions,
+        flat -> Conv2DOptions.createConv2DOptions(flat, Padding.VALID, 1, 1, (byte) 0, 2, 3),
+        new int[] {data, filter, OperatorFile.NONE},
+        result);
+    assertNear(expected, file.run(result).getFirst(), 1e-5);
   }
 
   /** The first so many steps of each row are turned; the others stay. */

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
+import io.thalamus.model.Lifetime;
+import io.thalamus.model.Lifetime.ConstantCopy;
+import io.thalamus.model.Operand;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -59,9 +63,9 @@ final class Convolution {
     int dilationW = node.get(options::dilationWFactor);
     int dilationH = node.get(options::dilationHFactor);
     if (groups > 1) {
-      node.require(
-          dilationW == 1 && dilationH == 1,
-          "it is grouped and dilated, which NNAPI does not have together");
+      if (dilationW != 1 || dilationH != 1) {
+        inputs.set(1, dilated(node, filter, dilationW, dilationH));
+      }
       inputs.add(node.int32(groups));
       inputs.add(node.int32(activation));
       inputs.add(node.bool(false));
@@ -71,6 +75,37 @@ final class Convolution {
     inputs.add(node.int32(activation));
     addDilation(node, dilationW, dilationH, inputs);
     node.emit(OperationCode.CONV_2D, inputs, node.out(0));
+  }
+
+  /** The filter with zeros where its dilation leaves gaps: NNAPI has no groups with a dilation. */
+  private static int dilated(Node node, int filter, int dilationW, int dilationH)
+      throws ModelFormatException {
+    Operand weights = node.operand(filter);
+    node.require(
+        weights.lifetime() instanceof Lifetime.Constant && weights.shape().isFullySpecified(),
+        "it is grouped and dilated, and its filter is not known beforehand");
+    node.require(
+        dilationW > 0 && dilationH > 0,
+        "its dilation is %d and %d".formatted(dilationW, dilationH));
+    int height = weights.shape().dimension(1);
+    int width = weights.shape().dimension(2);
+    int line = Math.addExact(Math.multiplyExact(width - 1, dilationW), 1);
+    Shape shape =
+        weights
+            .shape()
+            .with(1, Math.addExact(Math.multiplyExact(height - 1, dilationH), 1))
+            .with(2, line);
+    byte[] element = Constants.element(weights.type(), weights.quantization().zeroPoint());
+    ConstantCopy spread = node.constants().filled(shape, element, node.input(1));
+    MemorySegment from = ((Lifetime.Constant) weights.lifetime()).bytes();
+    MemorySegment to = MemorySegment.ofArray(spread.value());
+    long cell = (long) shape.dimension(3) * element.length;
+    for (int i = 0; i < shape.dimension(0) * height * width; i++) {
+      long row = (long) i / (height * width) * shape.dimension(1) + i / width % height * dilationH;
+      long place = row * line + i % width * dilationW;
+      MemorySegment.copy(from, i * cell, to, place * cell, cell);
+    }
+    return node.constant(weights, shape, spread);
   }
 
   /** TensorFlow Lite has no word for groups: the filter is shallower than the data. */
