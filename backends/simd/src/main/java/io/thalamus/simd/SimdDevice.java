@@ -36,6 +36,7 @@ import io.thalamus.simd.compile.Elementwise;
 import io.thalamus.simd.compile.Finding;
 import io.thalamus.simd.compile.GraphCompiler;
 import io.thalamus.simd.compile.Lowering;
+import io.thalamus.simd.compile.Lstm;
 import io.thalamus.simd.compile.MatrixMultiply;
 import io.thalamus.simd.compile.Normalization;
 import io.thalamus.simd.compile.PackedWeights;
@@ -44,6 +45,7 @@ import io.thalamus.simd.compile.Quantize;
 import io.thalamus.simd.compile.Rearrange;
 import io.thalamus.simd.compile.Reduction;
 import io.thalamus.simd.compile.Reshape;
+import io.thalamus.simd.compile.Resize;
 import io.thalamus.simd.compile.Selection;
 import io.thalamus.simd.compile.Slice;
 import io.thalamus.simd.compile.Softmax;
@@ -208,6 +210,8 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
       case 13 -> Comparison.register(table);
       case 14 -> Selection.register(table);
       case 15 -> Finding.register(table);
+      case 16 -> Lstm.register(table);
+      case 17 -> Resize.register(table);
       default -> {
         return false;
       }

@@ -516,4 +516,76 @@ class WholeNetworksTest {
       assertArrayEquals(Arrays.copyOfRange(data, 36, 48), Arrays.copyOf(rows, 12));
     }
   }
+
+  @Test
+  void picturesOfAnotherSize() throws DeviceException {
+    OperandCode[] types = {TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED};
+    for (int round = 0; round < 60; round++) {
+      OperandCode type = types[round % 3];
+      OperationCode code =
+          random.nextBoolean()
+              ? OperationCode.RESIZE_BILINEAR
+              : OperationCode.RESIZE_NEAREST_NEIGHBOR;
+      boolean isNchw = random.nextBoolean();
+      int channels = pick(1, 3, 17);
+      int[] from = {2, pick(1, 4, 7), pick(1, 5, 9), channels};
+      int[] to = {2, pick(1, 3, 8, 14), pick(1, 6, 13), channels};
+      int[] input = isNchw ? new int[] {2, channels, from[1], from[2]} : from;
+      int[] output = isNchw ? new int[] {2, channels, to[1], to[2]} : to;
+      boolean alignsCorners = random.nextInt(3) == 0;
+      boolean isHalf = !alignsCorners && random.nextBoolean();
+      Quantization scale = quantization(type);
+      try (TestGraph graph = new TestGraph()) {
+        graph.operation(
+            code,
+            List.of(
+                graph.input(type, scale, input),
+                graph.int32(to[2]),
+                graph.int32(to[1]),
+                graph.bool(isNchw),
+                graph.bool(alignsCorners),
+                graph.bool(isHalf)),
+            graph.output(type, scale, output));
+        check(graph, code + " of " + type + ", round " + round, elements(type, input));
+      }
+    }
+  }
+
+  @Test
+  void bentAndSignedAndExtreme() throws DeviceException {
+    for (int count : new int[] {1, 17, 300}) {
+      float[] data = floats(count);
+      double[] wanted = new double[count];
+      for (int i = 0; i < count; i++) {
+        wanted[i] = data[i] < 0 ? 0.7 * Math.expm1(data[i]) : data[i];
+      }
+      try (TestGraph graph = new TestGraph()) {
+        int input = graph.input(TENSOR_FLOAT32, Quantization.NONE, count);
+        int output = graph.output(TENSOR_FLOAT32, Quantization.NONE, count);
+        graph.operation(OperationCode.ELU, List.of(input, graph.float32(0.7f)), output);
+        String message = "ELU of " + count;
+        byte[] actual = simd.run(graph.model(), message, TestGraph.bytes(data));
+        assertNear(wanted, actual, 1e-6, message);
+      }
+      for (OperationCode code : List.of(OperationCode.ABS, OperationCode.NEG)) {
+        try (TestGraph graph = new TestGraph()) {
+          int input = graph.input(TENSOR_INT32, Quantization.NONE, count);
+          int output = graph.output(TENSOR_INT32, Quantization.NONE, count);
+          graph.operation(code, List.of(input), output);
+          check(graph, code + " of " + count, elements(TENSOR_INT32, count));
+        }
+      }
+      for (OperationCode code : List.of(OperationCode.MAXIMUM, OperationCode.MINIMUM)) {
+        for (OperandCode type : List.of(TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED)) {
+          try (TestGraph graph = new TestGraph()) {
+            int first = graph.input(type, quantization(type), 2, count);
+            int second = graph.input(type, quantization(type), 1, count);
+            int output = graph.output(type, quantization(type), 2, count);
+            graph.operation(code, List.of(first, second), output);
+            check(graph, code + " of " + type, elements(type, 2, count), elements(type, 1, count));
+          }
+        }
+      }
+    }
+  }
 }

@@ -2,10 +2,12 @@
 package io.thalamus.simd.compile;
 
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
 
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
+import io.thalamus.operations.Activation.Exponential;
 import io.thalamus.operations.Activation.Range;
 import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FusedActivation;
@@ -44,6 +46,19 @@ public final class Activation {
     floating(table, OperationCode.FLOOR, Kind.FLOOR, Clamp.NONE);
     floating(table, OperationCode.LOG, Kind.LOG, Clamp.NONE);
     floating(table, OperationCode.SIN, Kind.SIN, Clamp.NONE);
+    table
+        .add(
+            OperationCode.ELU,
+            operation -> isPossible(operation) && operation.input(1).value().isPresent(),
+            (node, tensors, budget) -> {
+              Tensor output = tensors.output(node);
+              float alpha = node.operation().parameters(Exponential.class).alpha();
+              return new Elu(
+                  tensors.input(node, 0), output, alpha, Span.of(output.size(), 64, budget));
+            },
+            TENSOR_FLOAT32)
+        .add(OperationCode.ABS, Activation::isPossible, magnitude(true), TENSOR_INT32)
+        .add(OperationCode.NEG, Activation::isPossible, magnitude(false), TENSOR_INT32);
     for (OperationCode code :
         new OperationCode[] {
           OperationCode.RELU,
@@ -78,6 +93,56 @@ public final class Activation {
         (node, tensors, budget) ->
             new Floating(kind, clamp, tensors.input(node, 0), tensors.output(node), budget),
         TENSOR_FLOAT32);
+  }
+
+  private static Lowering magnitude(boolean isAbsolute) {
+    return (node, tensors, budget) -> {
+      Tensor output = tensors.output(node);
+      Span span = Span.of(output.size(), 1, budget);
+      return new Magnitude(isAbsolute, tensors.input(node, 0), output, span);
+    };
+  }
+
+  /** Floats bent by an exponential where they are negative, in double. */
+  private record Elu(Tensor input, Tensor output, float alpha, Span span) implements Step {
+    @Override
+    public int tiles() {
+      return span.tiles();
+    }
+
+    @Override
+    public void run(Frame frame, Scratch scratch, int tile) {
+      float[] in = frame.floats(input);
+      float[] out = frame.floats(output);
+      int from = input.offset();
+      int to = output.offset();
+      for (int i = span.first(tile); i < span.end(tile); i++) {
+        float x = in[from + i];
+        float bent = (float) (alpha * Math.expm1(x));
+        out[to + i] = Math.max(0, x) + (bent < 0 ? bent : 0);
+      }
+    }
+  }
+
+  /** Integers without their sign, or with the other one. */
+  private record Magnitude(boolean isAbsolute, Tensor input, Tensor output, Span span)
+      implements Step {
+    @Override
+    public int tiles() {
+      return span.tiles();
+    }
+
+    @Override
+    public void run(Frame frame, Scratch scratch, int tile) {
+      int[] in = frame.ints(input);
+      int[] out = frame.ints(output);
+      int from = input.offset();
+      int to = output.offset();
+      for (int i = span.first(tile); i < span.end(tile); i++) {
+        int value = in[from + i];
+        out[to + i] = isAbsolute ? Math.abs(value) : -value;
+      }
+    }
   }
 
   private static IntUnaryOperator function(OperationParameters parameters) {

@@ -12,6 +12,7 @@ import io.thalamus.operations.Broadcast;
 import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.Elementwise.Even;
 import io.thalamus.operations.Elementwise.Plain;
+import io.thalamus.operations.Elementwise.QuantizedExtreme;
 import io.thalamus.operations.Elementwise.QuantizedProduct;
 import io.thalamus.operations.Elementwise.QuantizedSum;
 import io.thalamus.operations.FusedActivation;
@@ -39,6 +40,8 @@ public final class Elementwise {
         OperationCode.DIV, Elementwise::isPossible, new Fusable(OperationCode.DIV), TENSOR_FLOAT32);
     unclamped(table, OperationCode.MAXIMUM, FloatPairs.Kind.MAXIMUM);
     unclamped(table, OperationCode.MINIMUM, FloatPairs.Kind.MINIMUM);
+    extreme(table, OperationCode.MAXIMUM, true);
+    extreme(table, OperationCode.MINIMUM, false);
     unclamped(table, OperationCode.POW, FloatPairs.Kind.POW);
     unclamped(table, OperationCode.PRELU, FloatPairs.Kind.PRELU);
     unclamped(table, ThalamusExtension.SQUARED_DIFFERENCE, FloatPairs.Kind.SQUARED_DIFFERENCE);
@@ -65,6 +68,26 @@ public final class Elementwise {
         Elementwise::isBroadcastPossible,
         (node, tensors, budget) -> floats(kind, Clamp.NONE, node, tensors, budget),
         TENSOR_FLOAT32);
+  }
+
+  /** The larger or the smaller of stored bytes, each of which is made one of the result. */
+  private static void extreme(
+      OperationTable.Builder<Lowering> table, OperationCode code, boolean isLargest) {
+    table.add(
+        code,
+        Elementwise::isBroadcastPossible,
+        (node, tensors, budget) -> {
+          QuantizedExtreme extreme = node.operation().parameters(QuantizedExtreme.class);
+          Tensor output = tensors.output(node);
+          Pairs pairs = pairs(node, tensors);
+          return new StoredExtreme(
+              isLargest,
+              pairs,
+              Activation.table(tensors.input(node, 0), extreme.first()::apply),
+              Activation.table(tensors.input(node, 1), extreme.second()::apply),
+              Math.min(pairs.count(), budget.tiles(4L * output.size())));
+        },
+        ElementTypes.quantized8());
   }
 
   private static void integers(
