@@ -28,7 +28,7 @@ import java.util.List;
  * Operations on boxes and their scores. All compute in float. They choose among boxes in arrays of
  * their own.
  */
-final class Detection {
+public final class Detection {
   private Detection() {}
 
   static void register(KernelTable.Builder table) {
@@ -109,7 +109,12 @@ final class Detection {
     };
   }
 
-  static int imageOf(MemorySegment imageOfBox, int box, int images) {
+  /**
+   * Returns the image that a box belongs to.
+   *
+   * @throws KernelException if there is none of that number
+   */
+  public static int imageOf(MemorySegment imageOfBox, int box, int images) {
     int image = Elements.INT32.getInt(imageOfBox, box);
     if (image < 0 || image >= images) {
       throw new KernelException(

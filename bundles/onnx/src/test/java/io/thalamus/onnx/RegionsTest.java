@@ -6,7 +6,10 @@ import static io.thalamus.onnx.OnnxFileBuilder.INT64;
 import static io.thalamus.onnx.OnnxFileBuilder.integer;
 import static io.thalamus.onnx.OnnxFileBuilder.ints;
 import static io.thalamus.onnx.OnnxFileBuilder.real;
+import static io.thalamus.onnx.OnnxFileBuilder.text;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.cpu.CpuDevice;
 import io.thalamus.model.Model;
@@ -68,6 +71,38 @@ class RegionsTest {
             real("spatial_scale", 0.5f))
         .output("y", FLOAT, 1, 1, 2, 2);
     assertArrayEquals(new float[] {11, 13, 31, 33}, TestFiles.run(file, image()), 1e-5f);
+  }
+
+  /**
+   * The region from (-3.5, 0.5) to (2.5, 2.5) has a sample at each whole number: of x -3 and -2 lie
+   * outside, and -1 is as far as the edge reaches.
+   */
+  @Test
+  void aRegionMayReachBeyondTheImage() throws Exception {
+    assertArrayEquals(new float[] {126 / 12f}, beyond("avg"), 1e-5f);
+    assertArrayEquals(new float[] {22}, beyond("max"), 1e-5f);
+  }
+
+  private static float[] beyond(String mode) throws Exception {
+    OnnxFileBuilder file = new OnnxFileBuilder();
+    file.input("x", FLOAT, 1, 1, 5, 5)
+        .floats("boxes", new long[] {1, 4}, -3, 1, 3, 3)
+        .integers("batch", new long[] {1}, 0)
+        .node("RoiAlign", List.of("x", "boxes", "batch"), "y", text("mode", mode))
+        .output("y", FLOAT, 1, 1, 1, 1);
+    return TestFiles.run(file, image());
+  }
+
+  /** A box that is farther off than floats count pixels ends the execution, and nothing else. */
+  @Test
+  void aBoxThatIsTooFarOffIsRefused() throws Exception {
+    file.input("x", FLOAT, 1, 1, 5, 5)
+        .floats("boxes", new long[] {1, 4}, -1e30f, 0, 1e30f, 4)
+        .integers("batch", new long[] {1}, 0)
+        .node("RoiAlign", List.of("x", "boxes", "batch"), "y")
+        .output("y", FLOAT, 1, 1, 1, 1);
+    Throwable refusal = assertThrows(Throwable.class, () -> TestFiles.run(file, image()));
+    assertTrue(refusal.getMessage().contains("box 0 lies farther off"), refusal::toString);
   }
 
   /**

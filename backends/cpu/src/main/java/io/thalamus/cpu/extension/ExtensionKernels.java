@@ -13,6 +13,7 @@ public final class ExtensionKernels {
     MatrixMultiply.register(table);
     Normalization.register(table);
     Rearrange.register(table);
+    Regions.register(table);
     Search.register(table);
     Selection.register(table);
     UnaryMath.register(table);

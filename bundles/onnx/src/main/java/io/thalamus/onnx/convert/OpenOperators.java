@@ -82,7 +82,7 @@ final class OpenOperators {
     table.put("ScatterElements", OpenIndexes::scatterElements);
     table.put("ScatterND", OpenIndexes::scatterNd);
     table.put("CumSum", OpenIndexes::cumSum);
-    table.put("RoiAlign", RegionAlign::convert);
+    table.put("RoiAlign", RegionAlign::align);
     table.put("MaxRoiPool", RegionAlign::pool);
     table.put("LayerNormalization", OpenOperators::layerNormalization);
     table.put("Conv", OpenOperators::convolution);

@@ -178,6 +178,16 @@ public final class ThalamusExtension implements OperationExtension {
   public static final ExtensionOperationType AVERAGE_POOL_2D = type(27, "AVERAGE_POOL_2D");
 
   /**
+   * Means of samples in the cells of regions, wherever these lie, as ONNX takes them. Inputs: an
+   * image [images, height, width, channels]; boxes [boxes, 4] of x, y, x, y; TENSOR_INT32 [boxes]
+   * of which image; INT32 the height and the width of a region's output; INT32 samples of a cell
+   * along each axis, 0 for as many as it has pixels; FLOAT32 pixels of the image for each that the
+   * boxes count; BOOL whether boxes count from the corner of a pixel, not from its middle; BOOL
+   * whether a cell is the largest of its samples' weighted pixels instead of their mean.
+   */
+  public static final ExtensionOperationType ROI_ALIGN = type(28, "ROI_ALIGN");
+
+  /**
    * Operations of NNAPI with those of the same names here, which differ in their rounding alone.
    */
   public static final Map<OperationCode, ExtensionOperationType> ROUNDED =
@@ -218,6 +228,7 @@ public final class ThalamusExtension implements OperationExtension {
             Normalization.definitions(),
             List.of(Pooling.centered(AVERAGE_POOL_2D)),
             Rearrange.definitions(),
+            Regions.definitions(),
             Search.definitions(),
             Selection.definitions(),
             Slice.definitions(),

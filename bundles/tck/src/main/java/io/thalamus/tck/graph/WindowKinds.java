@@ -4,10 +4,14 @@ package io.thalamus.tck.graph;
 import static io.thalamus.tck.graph.Kinds.FLOATS;
 import static io.thalamus.tck.graph.Kinds.NUMBERS;
 
+import io.thalamus.model.OperandCode;
 import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.tck.reference.Evaluator;
 import io.thalamus.tck.reference.Tensor;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Predicate;
 
 /** Operations on images. */
@@ -22,6 +26,10 @@ final class WindowKinds {
     kinds.add(ThalamusExtension.AVERAGE_POOL_2D, NUMBERS, WindowKinds::pool);
     kinds.add("MAX_POOL_2D", NUMBERS, WindowKinds::pool);
     kinds.add("L2_POOL_2D", FLOATS, WindowKinds::pool);
+    kinds.add(
+        Evaluator.name(ThalamusExtension.ROI_ALIGN),
+        Set.of(OperandCode.TENSOR_FLOAT32),
+        WindowKinds::align);
     kinds.add("RESIZE_BILINEAR", NUMBERS, WindowKinds::resize);
     kinds.add("RESIZE_NEAREST_NEIGHBOR", NUMBERS, WindowKinds::resize);
     kinds.add("DEPTH_TO_SPACE", NUMBERS, WindowKinds::depthToSpace);
@@ -246,5 +254,26 @@ final class WindowKinds {
         g.quarters(-4, 4),
         g.graph().scalarFor(g.type(), 0.125),
         g.graph().bool(in.nchw()));
+  }
+
+  /** Regions of whole eighths that lie inside, outside or across the edge, some without extent. */
+  private static boolean align(Growth g) {
+    int image = g.pick(4, 4);
+    int boxes = g.between(1, 3);
+    double[] corners = new double[boxes * 4];
+    Arrays.setAll(corners, _ -> g.between(-24, 72) / 8.0);
+    int[] images = new int[boxes];
+    Arrays.setAll(images, _ -> g.between(0, g.tensor(image).shape()[0] - 1));
+    boolean isHalf = g.random().nextBoolean();
+    return g.add(
+        image,
+        g.graph().tensor(g.type(), new int[] {boxes, 4}, Quant.NONE, corners),
+        g.graph().ints(images),
+        g.graph().int32(1 << g.between(0, 2)),
+        g.graph().int32(1 << g.between(0, 2)),
+        g.number(0, 3),
+        g.graph().scalarFor(g.type(), g.between(1, 4) / 2.0),
+        g.graph().bool(isHalf),
+        g.graph().bool(g.oneIn(3)));
   }
 }

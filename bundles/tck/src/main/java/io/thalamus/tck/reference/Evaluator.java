@@ -42,6 +42,7 @@ public final class Evaluator {
     Pairs.register(all);
     Pools.register(all);
     Reductions.register(all);
+    Regions.register(all);
     Searches.register(all);
     ROUNDED.forEach((other, standard) -> all.put(other, all.get(standard)));
     this.formulas = Map.copyOf(all);

@@ -75,11 +75,11 @@ class GraphSuiteTest {
     assertTrue(report.narrow() > 0.95 * report.elements());
   }
 
-  /** Those of the first graphs that show a fault; none where 250 graphs show none. */
+  /** Those of the first graphs that show a fault; none where 500 graphs show none. */
   private static List<GraphReport.Result> firstFailures(String operation) throws Exception {
     GraphSuite suite = GraphSuite.of(new EvaluatorDevice(operation, GraphSuiteTest::error));
     List<GraphReport.Result> failures = List.of();
-    for (int done = 0; done < 250 && failures.isEmpty(); done += 25) {
+    for (int done = 0; done < 500 && failures.isEmpty(); done += 25) {
       failures = suite.run(25, SEED + done).failures();
     }
     return failures;
@@ -95,6 +95,7 @@ class GraphSuiteTest {
             ThalamusExtension.NON_MAX_SUPPRESSION,
             ThalamusExtension.NON_ZERO,
             ThalamusExtension.RIGHT_SHIFT,
+            ThalamusExtension.ROI_ALIGN,
             ThalamusExtension.UNIQUE)
         .map(Evaluator::name)
         .forEach(operations::add);

@@ -9,19 +9,15 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The memory that an engine takes to load a file, beside the other's, in processes of their own.
+ * The first load of a process: what it takes, once the engine has started.
+ *
+ * @param kilobytes the largest that the process has been
  */
-final class Footprint {
-  private static final String MARK = "peak ";
+record Footprint(double millis, long kilobytes) {
+  private static final String MARK = "footprint ";
 
-  private Footprint() {}
-
-  /** Returns the peak memory of ours as a multiple of the peer's. */
-  static double ratio(String peer, String ours, Path file) throws Exception {
-    return (double) peak(ours, file) / peak(peer, file);
-  }
-
-  private static long peak(String engine, Path file) throws Exception {
+  /** Loads a file by an engine in a process of its own. */
+  static Footprint of(String engine, Path file) throws Exception {
     List<String> command = new ArrayList<>();
     command.add(ProcessHandle.current().info().command().orElseThrow());
     for (String option :
@@ -30,38 +26,41 @@ final class Footprint {
     }
     command.addAll(
         List.of(
-            "-cp",
-            System.getProperty("java.class.path"),
             ZooRun.class.getName(),
             "--child",
             engine,
             "--dir",
             file.toString()));
-    Process process =
-        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+    ProcessBuilder builder =
+        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD);
+    // ONNX Runtime ends its process where the command line is that long.
+    builder.environment().put("CLASSPATH", System.getProperty("java.class.path"));
+    Process process = builder.start();
     String text = new String(process.getInputStream().readAllBytes());
     int status = process.waitFor();
     int mark = text.lastIndexOf(MARK);
     if (mark < 0) {
       throw new IOException("the process of " + engine + " ended with status " + status);
     }
-    return Long.parseLong(text.substring(mark + MARK.length()).strip());
+    String[] numbers = text.substring(mark + MARK.length()).strip().split(" ");
+    return new Footprint(Double.parseDouble(numbers[0]), Long.parseLong(numbers[1]));
   }
 
-  /** Loads a file, and prints how much memory the process has had at most. */
+  /** Loads a file, and prints its footprint. */
   static void child(String engine, Path file, Set<String> devices) throws Exception {
-    switch (engine) {
-      case "thalamus" -> {
-        try (Ours ours = Ours.start(devices)) {
-          ours.load(file, List.of()).close();
-        }
-      }
-      case "onnxruntime" -> new OnnxPeer().load(file, List.of()).close();
-      default -> new TflitePeer(true).load(file, List.of()).close();
-    }
+    double millis =
+        switch (engine) {
+          case "thalamus" -> {
+            try (Ours ours = Ours.start(devices)) {
+              yield ours.loadMillis(file, List.of());
+            }
+          }
+          case "onnxruntime" -> new OnnxPeer().loadMillis(file, List.of());
+          default -> new TflitePeer(true).loadMillis(file, List.of());
+        };
     for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
       if (line.startsWith("VmHWM:")) {
-        System.out.println(MARK + line.replaceAll("\\D", ""));
+        System.out.println(MARK + millis + " " + line.replaceAll("\\D", ""));
       }
     }
   }

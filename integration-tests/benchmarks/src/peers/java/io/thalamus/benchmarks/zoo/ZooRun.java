@@ -38,11 +38,13 @@ public final class ZooRun {
         --seed N         of the inputs (1)
         --time yes       runs each file and its peer in turns: the median of the ratios of their
                          times, those of the first runs, and both in milliseconds
-        --memory yes     opens each file in a process of its own too, for its peak memory
+        --memory yes     loads each file in processes of its own too, for the peak memory and
+                         the time of a process's first load
       """;
 
   private static final double WANTED = 0.95;
   private static final int MOST_LINE = 300;
+  private static final int LOADS = 3;
   private static final int LEAST_ROUNDS = 20;
   private static final long TIMED_NANOS = 1_000_000_000;
 
@@ -52,8 +54,6 @@ public final class ZooRun {
   private final boolean isMemoryAsked;
   private final Map<String, Integer> verdicts = new TreeMap<>();
   private final Map<String, List<Double>> ratios = new TreeMap<>();
-  private double logarithms;
-  private int timed;
 
   private ZooRun(Ours ours, long seed, boolean isTimeAsked, boolean isMemoryAsked) {
     this.ours = ours;
@@ -208,13 +208,19 @@ public final class ZooRun {
       }
     }
     if (isMemoryAsked) {
-      try {
-        double ratio = Footprint.ratio(peers.getFirst().name(), ours.name(), file);
-        ratio(format + ".memory", ratio);
-        worst += "; memory %.2f".formatted(ratio);
-      } catch (IOException e) {
-        worst += "; memory not measured: " + e.getMessage();
-      }
+      Footprint own = Footprint.of(ours.name(), file);
+      Footprint other = Footprint.of(peers.getFirst().name(), file);
+      double memory = (double) own.kilobytes() / other.kilobytes();
+      ratio(format + ".memory", memory);
+      ratio(format + ".firstLoading", own.millis() / other.millis());
+      worst +=
+          "; memory %.2f (%d MB); first loading %.2f (%.0f ms, peer %.1f)"
+              .formatted(
+                  memory,
+                  own.kilobytes() / 1024,
+                  own.millis() / other.millis(),
+                  own.millis(),
+                  other.millis());
     }
     return worst;
   }
@@ -227,9 +233,7 @@ public final class ZooRun {
         Peer.Loaded other = peer.load(file, inputs)) {
       double first = firstMillis(one, numbers);
       double firstOfPeer = firstMillis(other, numbers);
-      if (other.again() < 0) {
-        return "not timed";
-      }
+      other.again();
       List<Double> own = new ArrayList<>();
       List<Double> others = new ArrayList<>();
       List<Double> quotients = new ArrayList<>();
@@ -243,8 +247,6 @@ public final class ZooRun {
       }
       double ratio = median(quotients);
       ratio(format + ".time", ratio);
-      logarithms += Math.log(ratio);
-      timed++;
       return "time %.2f (%.3f ms, peer %.3f), first %.1f ms (peer %.1f)"
           .formatted(ratio, median(own), median(others), first, firstOfPeer);
     }
@@ -264,13 +266,11 @@ public final class ZooRun {
     ratios.computeIfAbsent(name, _ -> new ArrayList<>()).add(ratio);
   }
 
-  /** The faster of two, since the first one of all loads classes and libraries. */
+  /** The fastest of some, since the first one of all loads classes and libraries. */
   private static double loadMillis(Peer peer, Path file, List<Input> inputs) throws Exception {
     double least = Double.POSITIVE_INFINITY;
-    for (int i = 0; i < 2; i++) {
-      long start = System.nanoTime();
-      peer.load(file, inputs).close();
-      least = Math.min(least, (System.nanoTime() - start) / 1e6);
+    for (int i = 0; i < LOADS; i++) {
+      least = Math.min(least, peer.loadMillis(file, inputs));
     }
     return least;
   }
@@ -320,12 +320,16 @@ public final class ZooRun {
   private boolean summary() {
     verdicts.forEach((name, count) -> System.out.println(name + " = " + count));
     ratios.forEach(
-        (name, values) ->
-            System.out.printf(Locale.ROOT, "%s.medianRatio = %.2f%n", name, median(values)));
-    if (timed > 0) {
-      System.out.printf(
-          Locale.ROOT, "tflite.time.geometricMean = %.2f%n", Math.exp(logarithms / timed));
-    }
+        (name, values) -> {
+          double logarithm = values.stream().mapToDouble(Math::log).average().orElse(0);
+          System.out.printf(
+              Locale.ROOT,
+              "%s.medianRatio = %.2f%n%s.geometricMean = %.2f%n",
+              name,
+              median(values),
+              name,
+              Math.exp(logarithm));
+        });
     boolean isKept = true;
     for (String format : List.of("onnx", "tflite")) {
       int right = count(format, "right");
