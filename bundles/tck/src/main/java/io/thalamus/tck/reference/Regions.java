@@ -49,8 +49,7 @@ final class Regions {
       double within = Math.clamp(place, 0, size - 1);
       int first = (int) within;
       boolean isInside = place > -1 && place < size;
-      return new Between(
-          first, Math.min(first + 1, size - 1), within - first, isInside ? 1 : 0);
+      return new Between(first, Math.min(first + 1, size - 1), within - first, isInside ? 1 : 0);
     }
 
     double weight(boolean isSecond) {
@@ -69,7 +68,15 @@ final class Regions {
         (b, y, x, c) -> {
           double[] rows = places(call, b, 1, out.height(), y);
           double[] columns = places(call, b, 0, out.width(), x);
-          cell(call, in, new int[] {images[b], c}, rows, columns, results, slack, out.at(b, y, x, c));
+          cell(
+              call,
+              in,
+              new int[] {images[b], c},
+              rows,
+              columns,
+              results,
+              slack,
+              out.at(b, y, x, c));
         });
     return Result.rounded(out.shape(), results, slack);
   }

@@ -24,13 +24,7 @@ record Footprint(double millis, long kilobytes) {
         java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()) {
       command.add(option);
     }
-    command.addAll(
-        List.of(
-            ZooRun.class.getName(),
-            "--child",
-            engine,
-            "--dir",
-            file.toString()));
+    command.addAll(List.of(ZooRun.class.getName(), "--child", engine, "--dir", file.toString()));
     ProcessBuilder builder =
         new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD);
     // ONNX Runtime ends its process where the command line is that long.
