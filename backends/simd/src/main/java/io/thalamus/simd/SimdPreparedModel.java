@@ -114,6 +114,8 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
 
   private Failed runSteps(Frame frame, ExecutionConfig config) {
     Job job = frame.job();
+    // One that was stopped may have left its own.
+    frame.takeFailure();
     int place = workers.register(job);
     try {
       for (Step step : program.steps()) {

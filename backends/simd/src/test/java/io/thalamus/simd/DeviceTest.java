@@ -2,6 +2,7 @@
 package io.thalamus.simd;
 
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -32,6 +33,7 @@ import io.thalamus.model.Model;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
+import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.WarmUp;
 import io.thalamus.tck.check.TestGraph;
@@ -217,6 +219,34 @@ class DeviceTest {
           prepared.execute(
               call.request(), ExecutionConfig.DEFAULT.with(Deadline.after(Duration.ofNanos(-1)))));
       assertInstanceOf(Completed.class, prepared.execute(call.request(), ExecutionConfig.DEFAULT));
+    }
+  }
+
+  /** Wherever it was stopped: the next one is not the one that divided by zero. */
+  @Test
+  void anExecutionDoesNotEndWithTheFailureOfAStoppedOne() throws DeviceException {
+    try (TestGraph quotient = new TestGraph()) {
+      int input = quotient.input(TENSOR_INT32, Quantization.NONE, 4, SIZE / 4);
+      quotient.operation(
+          ThalamusExtension.FLOOR_DIV,
+          List.of(input, input),
+          quotient.output(TENSOR_INT32, Quantization.NONE, 4, SIZE / 4));
+      try (PreparedModel prepared = device.prepare(quotient.model(), PrepareConfig.DEFAULT);
+          Call zero = Call.of(4 * SIZE);
+          Call one = Call.of(4 * SIZE)) {
+        one.memory().segment().fill((byte) 1);
+        for (int most = 1; most < 8; most++) {
+          int last = most;
+          AtomicInteger checkpoints = new AtomicInteger();
+          ExecutionControl control =
+              () -> checkpoints.incrementAndGet() < last ? Signal.CONTINUE : Signal.CANCELLED;
+          assertFailed(
+              ErrorStatus.GENERAL_FAILURE,
+              prepared.execute(zero.request(), ExecutionConfig.DEFAULT.with(control)));
+          assertInstanceOf(
+              Completed.class, prepared.execute(one.request(), ExecutionConfig.DEFAULT));
+        }
+      }
     }
   }
 
