@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 
 /** The kit finds what is wrong with a device, and keeps its lists of exceptions true. */
 class CertificationTest {
-  private static final int GRAPHS = 30;
+  private static final int GRAPHS = 100;
 
   /** Of all checks, without exceptions. */
   private static CertificationReport plain;
