@@ -233,7 +233,6 @@ public final class ZooRun {
         Peer.Loaded other = peer.load(file, inputs)) {
       double first = firstMillis(one, numbers);
       double firstOfPeer = firstMillis(other, numbers);
-      other.again();
       List<Double> own = new ArrayList<>();
       List<Double> others = new ArrayList<>();
       List<Double> quotients = new ArrayList<>();
