@@ -8,6 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tensorflow.lite.schema.ActivationFunctionType;
+import org.tensorflow.lite.schema.BatchMatMulOptions;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.Padding;
@@ -49,6 +50,21 @@ class TfliteRoundingTest {
     int result = file.quantized(TensorType.INT8, 1f / 128, new int[] {3, 2});
     file.operator(BuiltinOperator.L2_NORMALIZATION, new int[] {data}, result);
     assertArrayEquals(new double[] {6, 127, 4, 127, 19, 127}, file.run(result).getFirst());
+  }
+
+  /** TensorFlow Lite 2.20 gives this; the real one is 11.498. */
+  @Test
+  void productsOfMatricesRoundTwice() throws Exception {
+    int first = file.quantized(TensorType.INT8, 0.01465868f, new int[] {1, 1}, 33);
+    int second = file.quantized(TensorType.INT8, 0.012417108f, new int[] {1, 1}, 67);
+    int result = file.quantized(TensorType.INT8, 0.03500055f, new int[] {1, 1});
+    file.operator(
+        BuiltinOperator.BATCH_MATMUL,
+        BuiltinOptions.BatchMatMulOptions,
+        flat -> BatchMatMulOptions.createBatchMatMulOptions(flat, false, false, false),
+        new int[] {first, second},
+        result);
+    assertArrayEquals(new double[] {12}, file.run(result).getFirst());
   }
 
   /** TensorFlow Lite 2.20 gives these; the real ones of 125 and 170 are 30.454 and 41.417. */

@@ -198,7 +198,7 @@ public final class MatrixMultiply {
           : new Matrix(number * size, columns(operation, input), 1);
     }
 
-    /** As TensorFlow Lite, which takes the steps of its dense layers: the product rounds once. */
+    /** As TensorFlow Lite, whose products of matrices round twice, unlike its dense layers. */
     private static Optional<Accumulation> accumulation(OperationView operation) {
       OperandView first = operation.input(0);
       OperandView second = operation.input(1);
@@ -209,7 +209,7 @@ public final class MatrixMultiply {
               range -> {
                 double product = first.scale() * second.scale();
                 Requantization factor =
-                    Requantization.of(product / output.scale(), Rounding.SINGLE);
+                    Requantization.of(product / output.scale(), Rounding.DOUBLE);
                 return new Accumulation(
                     first.zeroPoint(),
                     second.zeroPoint(),
