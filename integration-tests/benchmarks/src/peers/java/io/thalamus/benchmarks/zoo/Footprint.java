@@ -4,7 +4,6 @@ package io.thalamus.benchmarks.zoo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 
@@ -18,18 +17,10 @@ record Footprint(double millis, long kilobytes) {
 
   /** Loads a file by an engine in a process of its own. */
   static Footprint of(String engine, Path file) throws Exception {
-    List<String> command = new ArrayList<>();
-    command.add(ProcessHandle.current().info().command().orElseThrow());
-    for (String option :
-        java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()) {
-      command.add(option);
-    }
-    command.addAll(List.of(ZooRun.class.getName(), "--child", engine, "--dir", file.toString()));
-    ProcessBuilder builder =
-        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD);
-    // ONNX Runtime ends its process where the command line is that long.
-    builder.environment().put("CLASSPATH", System.getProperty("java.class.path"));
-    Process process = builder.start();
+    Process process =
+        ZooRun.process(List.of("--child", engine, "--dir", file.toString()))
+            .redirectError(ProcessBuilder.Redirect.DISCARD)
+            .start();
     String text = new String(process.getInputStream().readAllBytes());
     int status = process.waitFor();
     int mark = text.lastIndexOf(MARK);
