@@ -10,6 +10,7 @@ import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
+import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
 import io.thalamus.simd.program.Tensor;
@@ -53,16 +54,14 @@ public final class Comparison {
         code,
         Elementwise::isBroadcastPossible,
         (node, tensors, budget) -> {
-          Tensor output = tensors.output(node);
           int first = isExchanged ? 1 : 0;
           Pairs pairs =
               Pairs.of(
                   tensors.input(node, first),
                   tensors.input(node, 1 - first),
-                  output,
+                  tensors.output(node),
                   node.operation().outputShape(0));
-          return new Questions(
-              kind, pairs, Math.min(pairs.count(), budget.tiles(2L * output.size())));
+          return new Questions(kind, pairs, budget);
         },
         types);
   }
@@ -86,8 +85,8 @@ public final class Comparison {
 
     private final float[] rights;
 
-    Questions(Kind kind, Pairs pairs, int tiles) {
-      super(pairs, tiles);
+    Questions(Kind kind, Pairs pairs, Budget budget) {
+      super(pairs, 2, budget);
       this.kind = kind;
       lefts = numbers(pairs.left());
       rights = numbers(pairs.right());

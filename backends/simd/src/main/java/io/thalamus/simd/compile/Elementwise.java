@@ -23,7 +23,6 @@ import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.kernel.Clamp;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Step;
-import io.thalamus.simd.program.Tensor;
 
 /** Arithmetic on two tensors, broadcast where the runs that remain are long. */
 public final class Elementwise {
@@ -78,14 +77,12 @@ public final class Elementwise {
         Elementwise::isBroadcastPossible,
         (node, tensors, budget) -> {
           QuantizedExtreme extreme = node.operation().parameters(QuantizedExtreme.class);
-          Tensor output = tensors.output(node);
-          Pairs pairs = pairs(node, tensors);
           return new StoredExtreme(
               isLargest,
-              pairs,
+              pairs(node, tensors),
               Activation.table(tensors.input(node, 0), extreme.first()::apply),
               Activation.table(tensors.input(node, 1), extreme.second()::apply),
-              Math.min(pairs.count(), budget.tiles(4L * output.size())));
+              budget);
         },
         ElementTypes.quantized8());
   }
@@ -96,11 +93,7 @@ public final class Elementwise {
         type,
         operation ->
             operation.inputs().size() > 2 ? isPossible(operation) : isBroadcastPossible(operation),
-        (node, tensors, budget) -> {
-          Pairs pairs = pairs(node, tensors);
-          int tiles = Math.min(pairs.count(), budget.tiles(tensors.output(node).size()));
-          return new IntPairs(kind, pairs, tiles);
-        },
+        (node, tensors, budget) -> new IntPairs(kind, pairs(node, tensors), budget),
         TENSOR_INT32);
   }
 
@@ -109,18 +102,12 @@ public final class Elementwise {
     table.add(
         type,
         Elementwise::isPossible,
-        (node, tensors, budget) -> {
-          Tensor output = tensors.output(node);
-          Pairs pairs = pairs(node, tensors);
-          return new StoredReals(
-              kind,
-              node.operation().parameters(Even.class).activation(),
-              pairs,
-              tensors.input(node, 0),
-              tensors.input(node, 1),
-              output,
-              Math.min(pairs.count(), budget.tiles(4L * output.size())));
-        },
+        (node, tensors, budget) ->
+            new StoredReals(
+                kind,
+                node.operation().parameters(Even.class).activation(),
+                pairs(node, tensors),
+                budget),
         ElementTypes.quantized8());
   }
 
@@ -166,9 +153,7 @@ public final class Elementwise {
 
   private static Step floats(
       FloatPairs.Kind kind, Clamp clamp, Node node, Tensors tensors, Budget budget) {
-    Pairs pairs = pairs(node, tensors);
-    int tiles = Math.min(pairs.count(), budget.tiles(tensors.output(node).size()));
-    return new FloatPairs(kind, pairs, clamp, tiles);
+    return new FloatPairs(kind, pairs(node, tensors), clamp, budget);
   }
 
   private static Pairs pairs(Node node, Tensors tensors) {
@@ -180,15 +165,10 @@ public final class Elementwise {
   }
 
   private static Step stored(Node node, Tensors tensors, Budget budget) {
-    Tensor output = tensors.output(node);
     Pairs pairs = pairs(node, tensors);
-    int tiles = Math.min(pairs.count(), budget.tiles(8L * output.size()));
     return switch (node.operation().parameters()) {
-      case QuantizedSum sum ->
-          new StoredSum(sum, pairs, tensors.input(node, 0), tensors.input(node, 1), output, tiles);
-      case QuantizedProduct product ->
-          new StoredProduct(
-              product, pairs, tensors.input(node, 0), tensors.input(node, 1), output, tiles);
+      case QuantizedSum sum -> new StoredSum(sum, pairs, budget);
+      case QuantizedProduct product -> new StoredProduct(product, pairs, budget);
       default -> throw new IllegalStateException("no parameters of stored arithmetic");
     };
   }

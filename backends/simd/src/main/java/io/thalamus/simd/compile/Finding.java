@@ -100,7 +100,7 @@ public final class Finding {
   }
 
   /** Rows at places that indexes tell, which are checked. */
-  private static final class Gathered implements Step {
+  private static final class Gathered extends UnitStep {
     private final Tensor values;
     private final Tensor indexes;
     private final Tensor output;
@@ -109,8 +109,6 @@ public final class Finding {
     private final int[] dimensions;
     private final int[] strides;
     private final int length;
-    private final int rows;
-    private final int tiles;
 
     /**
      * @param outer groups of values, of each of which all rows are taken
@@ -128,6 +126,7 @@ public final class Finding {
         List<Long> strides,
         int length,
         Budget budget) {
+      super(outer * tuples, budget.tiles((long) outer * tuples * (length + 8)));
       this.values = values;
       this.indexes = indexes;
       this.output = output;
@@ -136,23 +135,15 @@ public final class Finding {
       this.strides = strides.stream().mapToInt(Math::toIntExact).toArray();
       this.length = length;
       group = values.size() / Math.max(1, outer);
-      rows = outer * tuples;
-      tiles = Math.clamp(rows, 1, budget.tiles((long) rows * (length + 8)));
     }
 
     @Override
-    public int tiles() {
-      return tiles;
-    }
-
-    @Override
-    public void run(Frame frame, Scratch scratch, int tile) {
+    void run(Frame frame, Scratch scratch, int first, int end) {
       int[] places = frame.ints(indexes);
       Object in = frame.array(values);
       Object out = frame.array(output);
       int size = dimensions.length;
-      int end = (int) ((long) rows * (tile + 1) / tiles);
-      for (int row = (int) ((long) rows * tile / tiles); row < end; row++) {
+      for (int row = first; row < end; row++) {
         int tuple = row % tuples;
         int from = values.offset() + row / tuples * group;
         for (int i = 0; i < size; i++) {
@@ -171,36 +162,27 @@ public final class Finding {
   }
 
   /** The first place of the largest or the smallest element along an axis. */
-  private static final class Extreme implements Step {
+  private static final class Extreme extends UnitStep {
     private final boolean isLargest;
     private final Axis axis;
     private final Tensor input;
     private final Tensor output;
-    private final int results;
-    private final int tiles;
 
     Extreme(boolean isLargest, Axis axis, Tensor input, Tensor output, Budget budget) {
+      super(axis.outer() * axis.inner(), budget.tiles(2L * input.size()));
       this.isLargest = isLargest;
       this.axis = axis;
       this.input = input;
       this.output = output;
-      results = axis.outer() * axis.inner();
-      tiles = Math.clamp(results, 1, budget.tiles(2L * input.size()));
     }
 
     @Override
-    public int tiles() {
-      return tiles;
-    }
-
-    @Override
-    public void run(Frame frame, Scratch scratch, int tile) {
+    void run(Frame frame, Scratch scratch, int first, int end) {
       int[] out = frame.ints(output);
       Object in = frame.array(input);
       int inner = axis.inner();
       int size = axis.size();
-      int end = (int) ((long) results * (tile + 1) / tiles);
-      for (int i = (int) ((long) results * tile / tiles); i < end; i++) {
+      for (int i = first; i < end; i++) {
         int from = input.offset() + i / inner * size * inner + i % inner;
         out[output.offset() + i] =
             switch (in) {
@@ -258,24 +240,18 @@ public final class Finding {
   /**
    * The largest elements of rows and their places, in order; of equals the later one comes first.
    */
-  private static final class Tops implements Step {
+  private static final class Tops extends UnitStep {
     private final Top top;
     private final Tensor input;
     private final Tensor values;
     private final Tensor indexes;
-    private final int tiles;
 
     Tops(Top top, Tensor input, Tensor values, Tensor indexes, Budget budget) {
+      super(top.rows(), budget.tiles(16L * input.size()));
       this.top = top;
       this.input = input;
       this.values = values;
       this.indexes = indexes;
-      tiles = Math.clamp(top.rows(), 1, budget.tiles(16L * input.size()));
-    }
-
-    @Override
-    public int tiles() {
-      return tiles;
     }
 
     /** Numbers of the row, which are in the order of the elements. */
@@ -285,9 +261,8 @@ public final class Finding {
     }
 
     @Override
-    public void run(Frame frame, Scratch scratch, int tile) {
-      int end = (int) ((long) top.rows() * (tile + 1) / tiles);
-      for (int row = (int) ((long) top.rows() * tile / tiles); row < end; row++) {
+    void run(Frame frame, Scratch scratch, int first, int end) {
+      for (int row = first; row < end; row++) {
         int from = input.offset() + row * top.rowLength();
         if (frame.array(input) instanceof float[] floats && hasNoNumber(floats, from)) {
           inserted(floats, from, frame, row);

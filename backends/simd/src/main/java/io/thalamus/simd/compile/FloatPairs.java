@@ -6,6 +6,7 @@ import static io.thalamus.simd.kernel.Lanes.FLOATS;
 import static jdk.incubator.vector.VectorOperators.NE;
 
 import io.thalamus.simd.kernel.Clamp;
+import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
 import jdk.incubator.vector.FloatVector;
@@ -40,8 +41,8 @@ public final class FloatPairs extends PairRuns {
     }
   }
 
-  FloatPairs(Kind kind, Pairs pairs, Clamp clamp, int tiles) {
-    super(pairs, tiles);
+  FloatPairs(Kind kind, Pairs pairs, Clamp clamp, Budget budget) {
+    super(pairs, 1, budget);
     this.kind = kind;
     this.clamp = clamp;
   }

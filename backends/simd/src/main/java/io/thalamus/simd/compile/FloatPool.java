@@ -10,37 +10,26 @@ import io.thalamus.simd.kernel.Clamp;
 import io.thalamus.simd.kernel.ScalarKernels;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
-import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
 import jdk.incubator.vector.FloatVector;
 
 /** The mean or the largest of the floats under each window. Immutable and thread-safe. */
-public final class FloatPool implements Step {
+public final class FloatPool extends UnitStep {
   private final boolean isMaximum;
   private final Windows windows;
   private final Tensor output;
   private final Clamp clamp;
-  private final int lines;
-  private final int tiles;
 
   FloatPool(boolean isMaximum, Windows windows, Tensor output, Clamp clamp, int lines, int tiles) {
+    super(lines, tiles);
     this.isMaximum = isMaximum;
     this.windows = windows;
     this.output = output;
     this.clamp = clamp;
-    this.lines = lines;
-    this.tiles = tiles;
   }
 
   @Override
-  public int tiles() {
-    return tiles;
-  }
-
-  @Override
-  public void run(Frame frame, Scratch scratch, int tile) {
-    int first = (int) ((long) lines * tile / tiles);
-    int end = (int) ((long) lines * (tile + 1) / tiles);
+  void run(Frame frame, Scratch scratch, int first, int end) {
     float[] in = frame.floats(windows.input());
     float[] out = frame.floats(output);
     for (int line = first; line < end; line++) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.compile;
 
+import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
 
@@ -24,8 +25,8 @@ public final class IntPairs extends PairRuns {
     RIGHT_SHIFT
   }
 
-  IntPairs(Kind kind, Pairs pairs, int tiles) {
-    super(pairs, tiles);
+  IntPairs(Kind kind, Pairs pairs, Budget budget) {
+    super(pairs, 1, budget);
     this.kind = kind;
   }
 

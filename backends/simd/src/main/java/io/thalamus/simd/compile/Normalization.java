@@ -11,7 +11,6 @@ import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
-import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
 
 /** Values brought to mean 0 and variance 1: LAYER_NORMALIZATION. */
@@ -73,7 +72,7 @@ public final class Normalization {
   }
 
   /** Some groups are a tile. Sums are double, and four of each, in a fixed order. */
-  private static final class Layer implements Step {
+  private static final class Layer extends UnitStep {
     private final Groups groups;
     private final Tensor input;
     private final Tensor scale;
@@ -82,20 +81,14 @@ public final class Normalization {
     private final Tensor bias;
 
     private final Tensor output;
-    private final int tiles;
 
     Layer(Groups groups, Tensor input, Tensor scale, Tensor bias, Tensor output, Budget budget) {
+      super(groups.groups(), budget.tiles(8L * input.size()));
       this.groups = groups;
       this.input = input;
       this.scale = scale;
       this.bias = bias;
       this.output = output;
-      tiles = Math.clamp(groups.groups(), 1, budget.tiles(8L * input.size()));
-    }
-
-    @Override
-    public int tiles() {
-      return tiles;
     }
 
     /** The scale and the bias by element of a group. */
@@ -105,15 +98,14 @@ public final class Normalization {
     }
 
     @Override
-    public void run(Frame frame, Scratch scratch, int tile) {
+    void run(Frame frame, Scratch scratch, int first, int end) {
       int size = groups.groupSize();
       float[] factors = scratch.floats;
       spread(frame, scale, factors, 0, size);
       spread(frame, bias, factors, size, size);
       float[] in = frame.floats(input);
       float[] out = frame.floats(output);
-      int end = (int) ((long) groups.groups() * (tile + 1) / tiles);
-      for (int group = (int) ((long) groups.groups() * tile / tiles); group < end; group++) {
+      for (int group = first; group < end; group++) {
         int from = input.offset() + group * size;
         double mean = sum(in, from, size) / size;
         double variance = squares(in, from, size, mean) / size;

@@ -1,44 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.compile;
 
+import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
-import io.thalamus.simd.program.Step;
 
-/** A function of the elements of two tensors: walks over the runs. Immutable and thread-safe. */
-abstract class PairRuns implements Step {
+/** A function of the elements of two tensors: walks over the runs. */
+abstract class PairRuns extends UnitStep {
   private final Pairs pairs;
-  private final int tiles;
 
-  PairRuns(Pairs pairs, int tiles) {
+  /**
+   * @param workEach accesses for each element of the result
+   */
+  PairRuns(Pairs pairs, int workEach, Budget budget) {
+    super(pairs.count(), budget.tiles((long) workEach * pairs.output().size()));
     this.pairs = pairs;
-    this.tiles = tiles;
   }
 
   @Override
-  public final int tiles() {
-    return tiles;
-  }
-
-  @Override
-  public final void run(Frame frame, Scratch scratch, int tile) {
-    int from = (int) ((long) pairs.count() * tile / tiles);
-    int end = (int) ((long) pairs.count() * (tile + 1) / tiles);
+  final void run(Frame frame, Scratch scratch, int first, int end) {
     Object out = frame.array(pairs.output());
-    for (int run = from; run < end; run++) {
-      Object first = frame.array(pairs.left());
-      Object second = frame.array(pairs.right());
+    for (int run = first; run < end; run++) {
+      Object left = frame.array(pairs.left());
+      Object right = frame.array(pairs.right());
       int firstAt = pairs.first()[run];
       int secondAt = pairs.second()[run];
       int count = pairs.lengths()[run];
       if (pairs.isFirstRepeated()) {
-        first = scratch.repeat(first, firstAt, count);
+        left = scratch.repeat(left, firstAt, count);
         firstAt = 0;
       } else if (pairs.isSecondRepeated()) {
-        second = scratch.repeat(second, secondAt, count);
+        right = scratch.repeat(right, secondAt, count);
         secondAt = 0;
       }
-      apply(frame, scratch, first, firstAt, second, secondAt, out, pairs.result()[run], count);
+      apply(frame, scratch, left, firstAt, right, secondAt, out, pairs.result()[run], count);
     }
   }
 

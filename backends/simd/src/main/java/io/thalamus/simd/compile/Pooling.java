@@ -76,7 +76,7 @@ public final class Pooling {
             input, parameters.height(), parameters.width(), shape.dimension(1), shape.dimension(2));
     long work = (long) output.size() * parameters.height().size() * parameters.width().size();
     int lines = shape.dimension(0) * shape.dimension(1);
-    int tiles = Math.min(lines, budget.tiles(work));
+    int tiles = budget.tiles(work);
     if (input.isFloat()) {
       return new FloatPool(isMaximum, windows, output, Clamp.of(node.activation()), lines, tiles);
     }

@@ -6,7 +6,6 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
-import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
 import java.util.Arrays;
 import java.util.List;
@@ -15,7 +14,7 @@ import java.util.List;
  * One float of all floats along some axes. Sums of neighbours are four in a fixed order; neither
  * tiles nor vectors change a bit.
  */
-final class ReducedFloats implements Step {
+final class ReducedFloats extends UnitStep {
   /** Neighbouring results that are computed together at least. */
   private static final int LEAST = 64;
 
@@ -31,7 +30,6 @@ final class ReducedFloats implements Step {
   private final int part;
 
   private final int parts;
-  private final int tiles;
 
   /** The function, and what it begins with. */
   private enum Kind {
@@ -52,6 +50,13 @@ final class ReducedFloats implements Step {
    */
   ReducedFloats(
       OperationCode code, List<ReducedCells> steps, Tensor input, Tensor output, Budget budget) {
+    ReducedCells first = steps.get(0);
+    int wanted = budget.tiles(2L * input.size());
+    int part = Math.max(LEAST, Math.ceilDiv(first.inner(), Math.ceilDiv(wanted, first.outer())));
+    int parts = Math.ceilDiv(first.inner(), part);
+    super(steps.size() > 1 ? 1 : first.outer() * parts, wanted);
+    this.part = part;
+    this.parts = parts;
     this.steps = steps;
     this.input = input;
     this.output = output;
@@ -63,16 +68,6 @@ final class ReducedFloats implements Step {
           default -> Kind.SUM;
         };
     divisor = code == OperationCode.MEAN ? input.size() / Math.max(1, output.size()) : 1;
-    ReducedCells first = steps.get(0);
-    int wanted = budget.tiles(2L * input.size());
-    part = Math.max(LEAST, Math.ceilDiv(first.inner(), Math.ceilDiv(wanted, first.outer())));
-    parts = Math.ceilDiv(first.inner(), part);
-    tiles = steps.size() > 1 ? 1 : Math.clamp((long) first.outer() * parts, 1, wanted);
-  }
-
-  @Override
-  public int tiles() {
-    return tiles;
   }
 
   /** The results of two steps by turns. */
@@ -86,17 +81,15 @@ final class ReducedFloats implements Step {
   }
 
   @Override
-  public void run(Frame frame, Scratch scratch, int tile) {
+  void run(Frame frame, Scratch scratch, int first, int end) {
     float[] in = frame.floats(input);
     float[] out = frame.floats(output);
     if (steps.size() == 1) {
       ReducedCells cells = steps.get(0);
-      int all = cells.outer() * parts;
-      int end = (int) ((long) all * (tile + 1) / tiles);
-      for (int i = (int) ((long) all * tile / tiles); i < end; i++) {
-        int first = i % parts * part;
-        int some = Math.min(part, cells.inner() - first);
-        reduce(cells, i / parts, first, some, in, input.offset(), out, output.offset(), divisor);
+      for (int i = first; i < end; i++) {
+        int result = i % parts * part;
+        int some = Math.min(part, cells.inner() - result);
+        reduce(cells, i / parts, result, some, in, input.offset(), out, output.offset(), divisor);
       }
       return;
     }

@@ -160,26 +160,18 @@ public final class Reduction {
   }
 
   /** Some of the outer elements are a tile. */
-  private static final class MeanStep implements Step {
+  private static final class MeanStep extends UnitStep {
     private final Tensor input;
     private final Tensor output;
-    private final int outer;
     private final int cells;
     private final int channels;
-    private final int tiles;
 
     MeanStep(Tensor input, Tensor output, ReducedCells cells, Budget budget) {
+      super(cells.outer(), budget.tiles(input.size()));
       this.input = input;
       this.output = output;
-      this.outer = cells.outer();
       this.cells = cells.reduced();
       this.channels = cells.inner();
-      this.tiles = Math.clamp(outer, 1, budget.tiles(input.size()));
-    }
-
-    @Override
-    public int tiles() {
-      return tiles;
     }
 
     @Override
@@ -188,9 +180,8 @@ public final class Reduction {
     }
 
     @Override
-    public void run(Frame frame, Scratch scratch, int tile) {
-      int end = (int) ((long) outer * (tile + 1) / tiles);
-      for (int i = (int) ((long) outer * tile / tiles); i < end; i++) {
+    void run(Frame frame, Scratch scratch, int first, int end) {
+      for (int i = first; i < end; i++) {
         int from = input.offset() + i * cells * channels;
         int to = output.offset() + i * channels;
         bytes(frame.isScalar, frame.bytes(input), from, frame.bytes(output), to, scratch.ints);

@@ -13,7 +13,6 @@ import io.thalamus.operations.Resize.Sampling;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
-import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
 
 /** Pictures of another size: RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR. */
@@ -63,14 +62,13 @@ public final class Resize {
   }
 
   /** Lines of the output, some of which are a tile. */
-  private static final class Lines implements Step {
+  private static final class Lines extends UnitStep {
     private final boolean isBilinear;
     private final Tensor input;
     private final Tensor output;
     private final Cells rows;
     private final Cells columns;
     private final int channels;
-    private final int lines;
 
     /** Elements from one cell, one line, and one channel to the next. */
     private final int cell;
@@ -78,9 +76,11 @@ public final class Resize {
     private final int inputLine;
     private final int inputChannel;
     private final int outputChannel;
-    private final int tiles;
 
     Lines(boolean isBilinear, Parameters parameters, Tensor input, Tensor output, Budget budget) {
+      super(
+          output.dimension(0) * parameters.layout().height(output.shape()),
+          budget.tiles(4L * output.size()));
       this.isBilinear = isBilinear;
       this.input = input;
       this.output = output;
@@ -93,21 +93,13 @@ public final class Resize {
       inputLine = cell * layout.width(input.shape());
       inputChannel = isNhwc ? 1 : layout.height(input.shape()) * layout.width(input.shape());
       outputChannel = isNhwc ? 1 : rows.lower().length * columns.lower().length;
-      lines = output.dimension(0) * rows.lower().length;
-      tiles = Math.clamp(lines, 1, budget.tiles(4L * output.size()));
     }
 
     @Override
-    public int tiles() {
-      return tiles;
-    }
-
-    @Override
-    public void run(Frame frame, Scratch scratch, int tile) {
+    void run(Frame frame, Scratch scratch, int first, int end) {
       int height = rows.lower().length;
       int width = columns.lower().length;
-      int end = (int) ((long) lines * (tile + 1) / tiles);
-      for (int line = (int) ((long) lines * tile / tiles); line < end; line++) {
+      for (int line = first; line < end; line++) {
         int picture = line / height;
         int y = line % height;
         int inputSize = input.size() / output.dimension(0);

@@ -95,7 +95,7 @@ public final class Softmax {
   }
 
   /** Lines of scores, some of which are a tile. */
-  private abstract static class Lines implements Step {
+  private abstract static class Lines extends UnitStep {
     final Tensor input;
     final Tensor output;
     final int size;
@@ -103,28 +103,17 @@ public final class Softmax {
     /** Elements from one of a line to the next. */
     final int inner;
 
-    private final int lines;
-    private final int tiles;
-
     Lines(Parameters parameters, Tensor input, Tensor output, Budget budget) {
+      Plane plane = new Plane(parameters, input);
+      super(plane.outer() * plane.inner(), budget.tiles(16L * input.size()));
       this.input = input;
       this.output = output;
-      Plane plane = new Plane(parameters, input);
       size = plane.size();
       inner = plane.inner();
-      lines = plane.outer() * inner;
-      tiles = Math.min(lines, budget.tiles(16L * input.size()));
     }
 
     @Override
-    public final int tiles() {
-      return tiles;
-    }
-
-    @Override
-    public final void run(Frame frame, Scratch scratch, int tile) {
-      int first = (int) ((long) lines * tile / tiles);
-      int end = (int) ((long) lines * (tile + 1) / tiles);
+    final void run(Frame frame, Scratch scratch, int first, int end) {
       for (int line = first; line < end; line++) {
         int at = line / inner * size * inner + line % inner;
         line(frame, scratch, input.offset() + at, output.offset() + at);
@@ -173,7 +162,7 @@ public final class Softmax {
   }
 
   /** Lines whose elements do not stand beside each other: many lines at a time. */
-  private static final class Across implements Step {
+  private static final class Across extends UnitStep {
     /** Lines that are computed together at most. */
     private static final int MOST = 512;
 
@@ -182,20 +171,16 @@ public final class Softmax {
     private final Tensor input;
     private final Tensor output;
     private final int parts;
-    private final int tiles;
 
     Across(Parameters parameters, Tensor input, Tensor output, Budget budget) {
+      Plane plane = new Plane(parameters, input);
+      int parts = Math.ceilDiv(plane.inner(), MOST);
+      super(plane.outer() * parts, budget.tiles(16L * input.size()));
       beta = parameters.beta();
-      plane = new Plane(parameters, input);
+      this.plane = plane;
       this.input = input;
       this.output = output;
-      parts = Math.ceilDiv(plane.inner(), MOST);
-      tiles = Math.min(plane.outer() * parts, budget.tiles(16L * input.size()));
-    }
-
-    @Override
-    public int tiles() {
-      return tiles;
+      this.parts = parts;
     }
 
     /** The largest scores, and the sums. */
@@ -205,18 +190,16 @@ public final class Softmax {
     }
 
     @Override
-    public void run(Frame frame, Scratch scratch, int tile) {
-      int all = plane.outer() * parts;
-      int end = (int) ((long) all * (tile + 1) / tiles);
-      for (int i = (int) ((long) all * tile / tiles); i < end; i++) {
-        int first = i % parts * MOST;
-        int at = i / parts * plane.size() * plane.inner() + first;
+    void run(Frame frame, Scratch scratch, int first, int end) {
+      for (int i = first; i < end; i++) {
+        int line = i % parts * MOST;
+        int at = i / parts * plane.size() * plane.inner() + line;
         lines(
             frame,
             scratch,
             input.offset() + at,
             output.offset() + at,
-            Math.min(MOST, plane.inner() - first));
+            Math.min(MOST, plane.inner() - line));
       }
     }
 

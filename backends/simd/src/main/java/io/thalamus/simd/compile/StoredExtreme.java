@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.compile;
 
+import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
 
@@ -16,8 +17,8 @@ final class StoredExtreme extends PairRuns {
    * @param first what the bytes of the first tensor become, by their bits
    * @param second the same for the second
    */
-  StoredExtreme(boolean isLargest, Pairs pairs, byte[] first, byte[] second, int tiles) {
-    super(pairs, tiles);
+  StoredExtreme(boolean isLargest, Pairs pairs, byte[] first, byte[] second, Budget budget) {
+    super(pairs, 4, budget);
     this.first = first;
     this.second = second;
     flip = isLargest ? pairs.output().flip() : ~pairs.output().flip();

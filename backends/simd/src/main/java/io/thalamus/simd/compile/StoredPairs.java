@@ -2,13 +2,14 @@
 package io.thalamus.simd.compile;
 
 import io.thalamus.simd.kernel.Lanes;
+import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
 
 /** Arithmetic on two tensors of stored bytes. */
 public abstract class StoredPairs extends PairRuns {
-  StoredPairs(Pairs pairs, int tiles) {
-    super(pairs, tiles);
+  StoredPairs(Pairs pairs, int workEach, Budget budget) {
+    super(pairs, workEach, budget);
   }
 
   @Override

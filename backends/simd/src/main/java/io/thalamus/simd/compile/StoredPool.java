@@ -11,7 +11,6 @@ import io.thalamus.simd.compile.Pooling.Windows;
 import io.thalamus.simd.kernel.Lanes;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
-import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
@@ -25,7 +24,7 @@ import jdk.incubator.vector.VectorOperators;
  * dividend is below 2^24; then the float quotient, rounded once, lies on the same side of every
  * integer as the real one, and cutting its fraction is exact.
  */
-public final class StoredPool implements Step {
+public final class StoredPool extends UnitStep {
   /** Cells under a window at most: their sum is below 2^24. */
   static final int MOST_CELLS = 65_000;
 
@@ -36,8 +35,6 @@ public final class StoredPool implements Step {
   private final int origin;
   private final int low;
   private final int high;
-  private final int lines;
-  private final int tiles;
 
   StoredPool(
       boolean isMaximum,
@@ -46,6 +43,7 @@ public final class StoredPool implements Step {
       Parameters parameters,
       int lines,
       int tiles) {
+    super(lines, tiles);
     IntRange range = parameters.stored().orElseThrow();
     this.isMaximum = isMaximum;
     this.windows = windows;
@@ -54,19 +52,10 @@ public final class StoredPool implements Step {
     this.origin = parameters.origin() - flip;
     this.low = range.min() - flip;
     this.high = range.max() - flip;
-    this.lines = lines;
-    this.tiles = tiles;
   }
 
   @Override
-  public int tiles() {
-    return tiles;
-  }
-
-  @Override
-  public void run(Frame frame, Scratch scratch, int tile) {
-    int first = (int) ((long) lines * tile / tiles);
-    int end = (int) ((long) lines * (tile + 1) / tiles);
+  void run(Frame frame, Scratch scratch, int first, int end) {
     byte[] in = frame.bytes(windows.input());
     byte[] out = frame.bytes(output);
     for (int line = first; line < end; line++) {

@@ -4,7 +4,7 @@ package io.thalamus.simd.compile;
 import io.thalamus.operations.Elementwise.QuantizedProduct;
 import io.thalamus.simd.kernel.Factor;
 import io.thalamus.simd.kernel.Lanes;
-import io.thalamus.simd.program.Tensor;
+import io.thalamus.simd.program.Budget;
 import jdk.incubator.vector.IntVector;
 
 /** The product of two tensors of stored bytes, exact. */
@@ -16,19 +16,13 @@ public final class StoredProduct extends StoredPairs {
   private final int outputZeroPoint;
   private final Factor factor;
 
-  StoredProduct(
-      QuantizedProduct product,
-      Pairs pairs,
-      Tensor first,
-      Tensor second,
-      Tensor output,
-      int tiles) {
-    super(pairs, tiles);
+  StoredProduct(QuantizedProduct product, Pairs pairs, Budget budget) {
+    super(pairs, 8, budget);
     this.product = product;
-    flip = output.flip();
-    firstZeroPoint = first.signedZeroPoint();
-    secondZeroPoint = second.signedZeroPoint();
-    outputZeroPoint = output.view().zeroPoint();
+    flip = pairs.output().flip();
+    firstZeroPoint = pairs.left().signedZeroPoint();
+    secondZeroPoint = pairs.right().signedZeroPoint();
+    outputZeroPoint = pairs.output().view().zeroPoint();
     factor = Factor.isPossible(product.output()) ? Factor.of(product.output()) : null;
   }
 

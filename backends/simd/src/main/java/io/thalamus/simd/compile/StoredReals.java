@@ -3,6 +3,7 @@ package io.thalamus.simd.compile;
 
 import io.thalamus.operations.IntRange;
 import io.thalamus.simd.kernel.Lanes;
+import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Tensor;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
@@ -26,21 +27,14 @@ public final class StoredReals extends StoredPairs {
   private final float scale;
   private final int zeroPoint;
 
-  StoredReals(
-      Kind kind,
-      IntRange range,
-      Pairs pairs,
-      Tensor first,
-      Tensor second,
-      Tensor output,
-      int tiles) {
-    super(pairs, tiles);
+  StoredReals(Kind kind, IntRange range, Pairs pairs, Budget budget) {
+    super(pairs, 4, budget);
     this.kind = kind;
     this.range = range;
-    this.first = first;
-    this.second = second;
-    scale = output.view().scale();
-    zeroPoint = output.view().zeroPoint();
+    first = pairs.left();
+    second = pairs.right();
+    scale = pairs.output().view().scale();
+    zeroPoint = pairs.output().view().zeroPoint();
   }
 
   @Override

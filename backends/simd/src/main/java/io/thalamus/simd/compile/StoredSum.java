@@ -4,7 +4,7 @@ package io.thalamus.simd.compile;
 import io.thalamus.operations.Elementwise.QuantizedSum;
 import io.thalamus.simd.kernel.Factor;
 import io.thalamus.simd.kernel.Lanes;
-import io.thalamus.simd.program.Tensor;
+import io.thalamus.simd.program.Budget;
 import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.VectorOperators;
 
@@ -27,13 +27,13 @@ public final class StoredSum extends StoredPairs {
   private final Factor secondFactor;
   private final Factor outputFactor;
 
-  StoredSum(QuantizedSum sum, Pairs pairs, Tensor first, Tensor second, Tensor output, int tiles) {
-    super(pairs, tiles);
+  StoredSum(QuantizedSum sum, Pairs pairs, Budget budget) {
+    super(pairs, 8, budget);
     this.sum = sum;
-    flip = output.flip();
-    firstZeroPoint = first.signedZeroPoint();
-    secondZeroPoint = second.signedZeroPoint();
-    outputZeroPoint = output.view().zeroPoint();
+    flip = pairs.output().flip();
+    firstZeroPoint = pairs.left().signedZeroPoint();
+    secondZeroPoint = pairs.right().signedZeroPoint();
+    outputZeroPoint = pairs.output().view().zeroPoint();
     vectorized =
         Factor.isPossible(sum.input1())
             && Factor.isPossible(sum.input2())
