@@ -107,8 +107,15 @@ public final class Emitter {
     return assembler.finish();
   }
 
-  /** Has {@link #loadTail} and {@link #storeTail} access some floats; changes rax or a vector. */
+  /**
+   * Has {@link #loadTail} and {@link #storeTail} access some floats; changes rax or a vector.
+   *
+   * @param floats 0 where there is no tail
+   */
   void setTail(int floats, Vector scratch) {
+    if (floats == 0) {
+      return;
+    }
     if (scratch.length() == Length.ZMM) {
       assembler.mov(Gpr.RAX, (1L << floats) - 1);
       assembler.kmovw(TAIL, Gpr.RAX);
@@ -132,6 +139,24 @@ public final class Emitter {
       assembler.store(Move.VMOVUPS, to, TAIL, from);
     } else {
       assembler.vmaskmovps(to, scratch, from);
+    }
+  }
+
+  /** Loads a whole vector, or its floats of the tail. */
+  void load(boolean isTail, Vector to, Vector scratch, Address from) {
+    if (isTail) {
+      loadTail(to, scratch, from);
+    } else {
+      assembler.load(Move.VMOVUPS, to, from);
+    }
+  }
+
+  /** Stores a whole vector, or its floats of the tail. */
+  void store(boolean isTail, Address to, Vector scratch, Vector from) {
+    if (isTail) {
+      storeTail(to, scratch, from);
+    } else {
+      assembler.store(Move.VMOVUPS, to, from);
     }
   }
 

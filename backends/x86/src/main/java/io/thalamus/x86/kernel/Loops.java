@@ -35,6 +35,35 @@ final class Loops {
     body.accept(count % atOnce);
   }
 
+  /** The code for a vector, or for the rest of a row. */
+  @FunctionalInterface
+  interface Body {
+    /** Writes the code. */
+    void emit(boolean isTail);
+  }
+
+  /**
+   * Writes a loop over the vectors of a row of floats, and the rest behind it. RAX counts.
+   *
+   * @param moved registers that point behind the last whole vector in the end
+   */
+  static void row(Emitter emitter, int count, Body body, Gpr... moved) {
+    Assembler a = emitter.assembler();
+    repeat(
+        a,
+        Gpr.RAX,
+        count / emitter.lanes(),
+        () -> {
+          body.emit(false);
+          for (Gpr pointer : moved) {
+            a.emit(Alu.ADD, pointer, emitter.length().bytes());
+          }
+        });
+    if (count % emitter.lanes() > 0) {
+      body.emit(true);
+    }
+  }
+
   /**
    * Writes a loop that makes a run at RDX one at RCX, some elements at a time, and the rest behind
    * it. R9 counts.

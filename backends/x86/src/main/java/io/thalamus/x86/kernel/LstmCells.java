@@ -45,24 +45,9 @@ public record LstmCells(
     Assembler a = emitter.begin(false);
     int bytes = emitter.length().bytes();
     int vectors = cells / emitter.lanes();
-    int tail = cells % emitter.lanes();
-    if (tail > 0) {
-      emitter.setTail(tail, emitter.vector(MASK));
-    }
+    emitter.setTail(cells % emitter.lanes(), emitter.vector(MASK));
     Label again = a.label();
-    Loops.repeat(
-        a,
-        Gpr.RAX,
-        vectors,
-        () -> {
-          some(emitter, false);
-          for (Gpr pointer : new Gpr[] {Gpr.RDX, Gpr.RCX, Gpr.R8}) {
-            a.emit(Alu.ADD, pointer, bytes);
-          }
-        });
-    if (tail > 0) {
-      some(emitter, true);
-    }
+    Loops.row(emitter, cells, isTail -> some(emitter, isTail), Gpr.RDX, Gpr.RCX, Gpr.R8);
     int row = 2 * cells * Float.BYTES;
     a.emit(Alu.ADD, Gpr.RDX, gatesStep - vectors * bytes);
     a.emit(Alu.ADD, Gpr.RCX, row - vectors * bytes);
@@ -128,19 +113,11 @@ public record LstmCells(
   /** Loads cells of one of the parts of a row. */
   private void load(Emitter emitter, Vector to, Gpr from, int part, boolean isTail) {
     Address at = Address.at(from, part * cells * Float.BYTES);
-    if (isTail) {
-      emitter.loadTail(to, emitter.vector(MASK), at);
-    } else {
-      emitter.assembler().load(Move.VMOVUPS, to, at);
-    }
+    emitter.load(isTail, to, emitter.vector(MASK), at);
   }
 
   private void store(Emitter emitter, int part, Vector from, boolean isTail) {
     Address at = Address.at(Gpr.RCX, part * cells * Float.BYTES);
-    if (isTail) {
-      emitter.storeTail(at, emitter.vector(MASK), from);
-    } else {
-      emitter.assembler().store(Move.VMOVUPS, at, from);
-    }
+    emitter.store(isTail, at, emitter.vector(MASK), from);
   }
 }

@@ -2,11 +2,9 @@
 package io.thalamus.x86.kernel;
 
 import io.thalamus.x86.asm.Address;
-import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.asm.Gpr;
-import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Move;
 import io.thalamus.x86.asm.Predicate;
 import io.thalamus.x86.asm.Rounding;
@@ -61,32 +59,21 @@ public record Mapped(Kind kind, int count, float parameter) implements FunctionS
   public Function write(Emitter emitter) {
     Assembler a = emitter.begin();
     Vector x = emitter.vector(X);
-    int vectors = count / emitter.lanes();
-    if (vectors > 0) {
-      a.mov(Gpr.RAX, vectors);
-      Label again = a.label();
-      a.load(Move.VMOVUPS, x, Address.at(Gpr.RDX, 0));
-      map(emitter, x, emitter.vector(X + 1), emitter.vector(X + 2));
-      a.store(Move.VMOVUPS, Address.at(Gpr.RCX, 0), x);
-      a.emit(Alu.ADD, Gpr.RDX, emitter.length().bytes());
-      a.emit(Alu.ADD, Gpr.RCX, emitter.length().bytes());
-      a.countDown(Gpr.RAX, again);
-    }
-    int tail = count % emitter.lanes();
-    if (tail > 0) {
-      Vector mask = emitter.vector(MASK);
-      emitter.setTail(tail, mask);
-      emitter.loadTail(x, mask, Address.at(Gpr.RDX, 0));
-      map(emitter, x, emitter.vector(X + 1), emitter.vector(X + 2));
-      emitter.storeTail(Address.at(Gpr.RCX, 0), mask, x);
-    }
+    Vector mask = emitter.vector(MASK);
+    emitter.setTail(count % emitter.lanes(), mask);
+    Loops.row(
+        emitter,
+        count,
+        isTail -> {
+          emitter.load(isTail, x, mask, Address.at(Gpr.RDX, 0));
+          map(emitter, kind, parameter, x, emitter.vector(X + 1), emitter.vector(X + 2), SCRATCH);
+          emitter.store(isTail, Address.at(Gpr.RCX, 0), mask, x);
+        },
+        Gpr.RDX,
+        Gpr.RCX);
     a.vzeroupper();
     Extent run = new Extent((long) count * Float.BYTES, 0);
     return emitter.end(run, run);
-  }
-
-  private void map(Emitter emitter, Vector x, Vector s, Vector t) {
-    map(emitter, kind, parameter, x, s, t, SCRATCH);
   }
 
   /** Has negative floats, as integers, grow with their size, or does the reverse. */

@@ -7,7 +7,6 @@ import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
-import io.thalamus.x86.asm.Move;
 import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
 
@@ -26,19 +25,11 @@ public record NormalizedRows(boolean isCentered, int count, float least) impleme
   private static final int MASK = 4;
   private static final int SCRATCH = 5;
 
-  /** The code for a vector, or for the rest of a row. */
-  @FunctionalInterface
-  private interface Body {
-    void emit(boolean isTail);
-  }
-
   /** Returns the function: o0 is the source, o1 the result. */
   @Override
   public Function write(Emitter emitter) {
     Assembler a = emitter.begin();
-    if (count % emitter.lanes() > 0) {
-      emitter.setTail(count % emitter.lanes(), emitter.vector(MASK));
-    }
+    emitter.setTail(count % emitter.lanes(), emitter.vector(MASK));
     Label again = a.label();
     if (isCentered) {
       mean(emitter);
@@ -50,11 +41,7 @@ public record NormalizedRows(boolean isCentered, int count, float least) impleme
         isTail -> {
           load(emitter, isTail);
           a.emit(Binary.VDIVPS, x, x, emitter.vector(SIZE));
-          if (isTail) {
-            emitter.storeTail(Address.at(Gpr.RSI, 0), emitter.vector(MASK), x);
-          } else {
-            a.store(Move.VMOVUPS, Address.at(Gpr.RSI, 0), x);
-          }
+          emitter.store(isTail, Address.at(Gpr.RSI, 0), emitter.vector(MASK), x);
         });
     a.emit(Alu.ADD, Gpr.RDX, count * Float.BYTES);
     a.emit(Alu.ADD, Gpr.RCX, count * Float.BYTES);
@@ -107,40 +94,20 @@ public record NormalizedRows(boolean isCentered, int count, float least) impleme
   private void load(Emitter emitter, boolean isTail) {
     Assembler a = emitter.assembler();
     Vector x = emitter.vector(X);
-    if (!isTail) {
-      a.load(Move.VMOVUPS, x, Address.at(Gpr.RDI, 0));
-      subtract(emitter, x);
-      return;
-    }
-    emitter.loadTail(x, emitter.vector(MASK), Address.at(Gpr.RDI, 0));
-    subtract(emitter, x);
+    emitter.load(isTail, x, emitter.vector(MASK), Address.at(Gpr.RDI, 0));
     if (isCentered) {
+      a.emit(Binary.VSUBPS, x, x, emitter.vector(MEAN));
+    }
+    if (isCentered && isTail) {
       a.emit(Binary.VANDPS, x, x, emitter.first(count % emitter.lanes()));
     }
   }
 
-  private void subtract(Emitter emitter, Vector x) {
-    if (isCentered) {
-      emitter.assembler().emit(Binary.VSUBPS, x, x, emitter.vector(MEAN));
-    }
-  }
-
   /** Moves rdi over the row of the source, and rsi over that of the result. */
-  private void pass(Emitter emitter, Body body) {
+  private void pass(Emitter emitter, Loops.Body body) {
     Assembler a = emitter.assembler();
     a.mov(Gpr.RDI, Gpr.RDX);
     a.mov(Gpr.RSI, Gpr.RCX);
-    Loops.repeat(
-        a,
-        Gpr.RAX,
-        count / emitter.lanes(),
-        () -> {
-          body.emit(false);
-          a.emit(Alu.ADD, Gpr.RDI, emitter.length().bytes());
-          a.emit(Alu.ADD, Gpr.RSI, emitter.length().bytes());
-        });
-    if (count % emitter.lanes() > 0) {
-      body.emit(true);
-    }
+    Loops.row(emitter, count, body, Gpr.RDI, Gpr.RSI);
   }
 }

@@ -76,9 +76,7 @@ public record Pairs(
     int tail = count % lanes;
     emitter.begin(false);
     emitter.loadBounds(activation, new Vector(length, LOW), new Vector(length, HIGH));
-    if (tail > 0) {
-      emitter.setTail(tail, new Vector(length, TAIL));
-    }
+    emitter.setTail(tail, new Vector(length, TAIL));
     Label again = a.label();
     if (isFirstRepeated) {
       a.emit(Unary.VBROADCASTSS, new Vector(length, FIRST), Address.at(Gpr.RDX, 0));
@@ -132,16 +130,15 @@ public record Pairs(
   }
 
   private void one(Emitter emitter, Length length, int elements) {
-    Assembler a = emitter.assembler();
     boolean isTail = elements < length.bytes() / Float.BYTES;
     Vector tail = new Vector(length, TAIL);
     Vector first = new Vector(length, FIRST);
     Vector result = new Vector(length, RESULT);
     if (!isFirstRepeated) {
-      load(emitter, first, tail, Gpr.RDX, isTail);
+      emitter.load(isTail, first, tail, Address.at(Gpr.RDX, 0));
     }
     if (hasSecond() && !isSecondRepeated) {
-      load(emitter, new Vector(length, SECOND), tail, Gpr.R8, isTail);
+      emitter.load(isTail, new Vector(length, SECOND), tail, Address.at(Gpr.R8, 0));
     }
     compute(emitter, first, new Vector(length, SECOND), result);
     if (pair.isTruth()) {
@@ -149,11 +146,7 @@ public record Pairs(
       return;
     }
     emitter.clamp(activation, result, new Vector(length, LOW), new Vector(length, HIGH));
-    if (isTail) {
-      emitter.storeTail(Address.at(Gpr.RCX, 0), tail, result);
-    } else {
-      a.store(Move.VMOVUPS, Address.at(Gpr.RCX, 0), result);
-    }
+    emitter.store(isTail, Address.at(Gpr.RCX, 0), tail, result);
   }
 
   private void compute(Emitter emitter, Vector first, Vector second, Vector result) {
@@ -227,13 +220,5 @@ public record Pairs(
     a.emit(Binary.VPACKSSDW, lower, lower, upper);
     a.emit(Binary.VPACKSSWB, lower, lower, lower);
     Bytes.store(a, lower, Gpr.RCX, 0, elements);
-  }
-
-  private static void load(Emitter emitter, Vector to, Vector tail, Gpr from, boolean isTail) {
-    if (isTail) {
-      emitter.loadTail(to, tail, Address.at(from, 0));
-    } else {
-      emitter.assembler().load(Move.VMOVUPS, to, Address.at(from, 0));
-    }
   }
 }

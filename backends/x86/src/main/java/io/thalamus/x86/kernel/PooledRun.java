@@ -54,9 +54,7 @@ public record PooledRun(
     Assembler a = emitter.begin();
     emitter.loadBounds(activation, emitter.vector(LOW), emitter.vector(HIGH));
     int tail = channels % emitter.lanes();
-    if (tail > 0) {
-      emitter.setTail(tail, emitter.vector(MASK));
-    }
+    emitter.setTail(tail, emitter.vector(MASK));
     if (kind == Reducing.MEAN) {
       a.load(Move.VMOVUPS, emitter.vector(COUNT), emitter.all((float) rows * cells));
     }
@@ -106,11 +104,7 @@ public record PooledRun(
         a.emit(kind.single().get(), result, result, at);
         continue;
       }
-      if (isTail) {
-        emitter.loadTail(loaded, emitter.vector(MASK), at);
-      } else {
-        a.load(Move.VMOVUPS, loaded, at);
-      }
+      emitter.load(isTail, loaded, emitter.vector(MASK), at);
       kind.combine(emitter, result, loaded, emitter.vector(ZERO), emitter.vector(SCRATCH));
     }
     a.emit(Alu.ADD, Gpr.R10, cellStep);
@@ -124,11 +118,7 @@ public record PooledRun(
       }
       emitter.clamp(activation, result, emitter.vector(LOW), emitter.vector(HIGH));
       Address at = Address.at(Gpr.RSI, v * emitter.length().bytes());
-      if (isTail) {
-        emitter.storeTail(at, emitter.vector(MASK), result);
-      } else {
-        a.store(Move.VMOVUPS, at, result);
-      }
+      emitter.store(isTail, at, emitter.vector(MASK), result);
     }
     a.emit(Alu.ADD, Gpr.RDI, vectors * emitter.length().bytes());
     a.emit(Alu.ADD, Gpr.RSI, vectors * emitter.length().bytes());

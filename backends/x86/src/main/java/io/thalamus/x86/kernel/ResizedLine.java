@@ -7,7 +7,6 @@ import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Label;
-import io.thalamus.x86.asm.Move;
 import io.thalamus.x86.asm.Shift;
 import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
@@ -68,9 +67,7 @@ public record ResizedLine(Way way, List<Column> columns, int lineStep, int chann
     rest(emitter, DOWN, UP);
     int cell = channels * Float.BYTES;
     int tail = channels % emitter.lanes();
-    if (tail > 0) {
-      emitter.setTail(tail, emitter.vector(MASK));
-    }
+    emitter.setTail(tail, emitter.vector(MASK));
     a.lea(Gpr.R8, Address.at(a.constant(table(cell))));
     a.mov(Gpr.R9, columns.size());
     Label again = a.label();
@@ -83,18 +80,8 @@ public record ResizedLine(Way way, List<Column> columns, int lineStep, int chann
     a.emit(Alu.ADD, Gpr.R11, Gpr.RDX);
     a.emit(Unary.VBROADCASTSS, emitter.vector(ALONG), Address.at(Gpr.R8, 8));
     rest(emitter, ALONG, BACK);
-    int vectors = channels / emitter.lanes();
-    if (vectors > 0) {
-      a.mov(Gpr.RAX, vectors);
-      Label next = a.label();
-      one(emitter, false);
-      a.emit(Alu.ADD, Gpr.R10, emitter.length().bytes());
-      a.emit(Alu.ADD, Gpr.R11, emitter.length().bytes());
-      a.emit(Alu.ADD, Gpr.RCX, emitter.length().bytes());
-      a.countDown(Gpr.RAX, next);
-    }
+    Loops.row(emitter, channels, isTail -> one(emitter, isTail), Gpr.R10, Gpr.R11, Gpr.RCX);
     if (tail > 0) {
-      one(emitter, true);
       a.emit(Alu.ADD, Gpr.RCX, tail * Float.BYTES);
     }
     a.emit(Alu.ADD, Gpr.R8, WORDS * Integer.BYTES);
@@ -142,11 +129,7 @@ public record ResizedLine(Way way, List<Column> columns, int lineStep, int chann
         a.emit(Binary.VADDPS, left, left, product);
       }
     }
-    if (isTail) {
-      emitter.storeTail(Address.at(Gpr.RCX, 0), emitter.vector(MASK), left);
-    } else {
-      a.store(Move.VMOVUPS, Address.at(Gpr.RCX, 0), left);
-    }
+    emitter.store(isTail, Address.at(Gpr.RCX, 0), emitter.vector(MASK), left);
   }
 
   /** Sets a register to what another one lacks to 1. */
@@ -176,10 +159,6 @@ public record ResizedLine(Way way, List<Column> columns, int lineStep, int chann
   }
 
   private static void load(Emitter emitter, Vector to, Address from, boolean isTail) {
-    if (isTail) {
-      emitter.loadTail(to, emitter.vector(MASK), from);
-    } else {
-      emitter.assembler().load(Move.VMOVUPS, to, from);
-    }
+    emitter.load(isTail, to, emitter.vector(MASK), from);
   }
 }

@@ -23,37 +23,32 @@ public record SoftmaxRows(int count, float beta) implements FunctionSource {
   private static final int MOST = 4;
   private static final int SUM = 5;
 
-  /** The code for a vector, or for the rest of a row. */
-  @FunctionalInterface
-  private interface Body {
-    void emit(boolean isTail);
-  }
-
   /** Returns the function: o0 is the source, o1 the result. */
   @Override
   public Function write(Emitter emitter) {
     Assembler a = emitter.begin();
-    if (count % emitter.lanes() > 0) {
-      emitter.setTail(count % emitter.lanes(), emitter.vector(MASK));
-    }
+    emitter.setTail(count % emitter.lanes(), emitter.vector(MASK));
     Label again = a.label();
     largest(emitter);
     Vector x = emitter.vector(X);
     Vector sum = emitter.vector(SUM);
+    Vector mask = emitter.vector(MASK);
+    Address source = Address.at(Gpr.RDX, 0);
+    Address result = Address.at(Gpr.RCX, 0);
     a.emit(Binary.VXORPS, sum, sum, sum);
     pass(
         emitter,
         isTail -> {
-          load(emitter, isTail, x, Gpr.RDX);
+          emitter.load(isTail, x, mask, source);
           a.emit(Binary.VSUBPS, x, x, emitter.vector(MOST));
           if (beta != 1) {
             a.emit(Binary.VMULPS, x, x, emitter.all(beta));
           }
           Exponential.emit(emitter, x, emitter.vector(X + 1), emitter.vector(X + 2));
-          store(emitter, isTail, x);
+          emitter.store(isTail, result, mask, x);
           if (isTail) {
             // What lies behind the row becomes 0.
-            load(emitter, true, x, Gpr.RCX);
+            emitter.loadTail(x, mask, result);
           }
           a.emit(Binary.VADDPS, sum, sum, x);
         });
@@ -61,9 +56,9 @@ public record SoftmaxRows(int count, float beta) implements FunctionSource {
     pass(
         emitter,
         isTail -> {
-          load(emitter, isTail, x, Gpr.RCX);
+          emitter.load(isTail, x, mask, result);
           a.emit(Binary.VDIVPS, x, x, sum);
-          store(emitter, isTail, x);
+          emitter.store(isTail, result, mask, x);
         });
     a.emit(Alu.ADD, Gpr.RDX, count * Float.BYTES);
     a.emit(Alu.ADD, Gpr.RCX, count * Float.BYTES);
@@ -110,41 +105,14 @@ public record SoftmaxRows(int count, float beta) implements FunctionSource {
   }
 
   /** Moves rdx and rcx over the row, and back. */
-  private void pass(Emitter emitter, Body body) {
+  private void pass(Emitter emitter, Loops.Body body) {
     Assembler a = emitter.assembler();
     int bytes = emitter.length().bytes();
     int vectors = count / emitter.lanes();
-    Loops.repeat(
-        a,
-        Gpr.RAX,
-        vectors,
-        () -> {
-          body.emit(false);
-          a.emit(Alu.ADD, Gpr.RDX, bytes);
-          a.emit(Alu.ADD, Gpr.RCX, bytes);
-        });
-    if (count % emitter.lanes() > 0) {
-      body.emit(true);
-    }
+    Loops.row(emitter, count, body, Gpr.RDX, Gpr.RCX);
     if (vectors > 0) {
       a.emit(Alu.SUB, Gpr.RDX, vectors * bytes);
       a.emit(Alu.SUB, Gpr.RCX, vectors * bytes);
-    }
-  }
-
-  private static void load(Emitter emitter, boolean isTail, Vector to, Gpr from) {
-    if (isTail) {
-      emitter.loadTail(to, emitter.vector(MASK), Address.at(from, 0));
-    } else {
-      emitter.assembler().load(Move.VMOVUPS, to, Address.at(from, 0));
-    }
-  }
-
-  private static void store(Emitter emitter, boolean isTail, Vector from) {
-    if (isTail) {
-      emitter.storeTail(Address.at(Gpr.RCX, 0), emitter.vector(MASK), from);
-    } else {
-      emitter.assembler().store(Move.VMOVUPS, Address.at(Gpr.RCX, 0), from);
     }
   }
 }

@@ -88,10 +88,10 @@ public record Taps(
       for (int v = 0; v < vectors; v++) {
         if (!isAdded) {
           a.load(Move.VMOVUPS, sum(emitter, row, v), Address.at(Gpr.R8, v * bytes));
-        } else if (v == vectors - 1 && isPartial(emitter)) {
-          emitter.loadTail(sum(emitter, row, v), scratch(emitter, 1), result(row, v, bytes));
         } else {
-          a.load(Move.VMOVUPS, sum(emitter, row, v), result(row, v, bytes));
+          boolean isTail = v == vectors - 1 && isPartial(emitter);
+          Vector sum = sum(emitter, row, v);
+          emitter.load(isTail, sum, scratch(emitter, 1), result(row, v, bytes));
         }
       }
     }
@@ -203,14 +203,11 @@ public record Taps(
         emitter.clamp(activation, sum, low, high);
         function.ifPresent(kind -> Mapped.map(emitter, kind, 0, sum, low, high, 1));
         Address at = result(row, v, emitter.length().bytes());
-        if (v == vectors - 1 && isPartial(emitter)) {
-          if (function.isPresent()) {
-            emitter.setTail(tail(emitter), scratch(emitter, 1));
-          }
-          emitter.storeTail(at, scratch(emitter, 1), sum);
-        } else {
-          a.store(Move.VMOVUPS, at, sum);
+        boolean isTail = v == vectors - 1 && isPartial(emitter);
+        if (isTail && function.isPresent()) {
+          emitter.setTail(tail(emitter), scratch(emitter, 1));
         }
+        emitter.store(isTail, at, scratch(emitter, 1), sum);
       }
     }
   }
