@@ -16,18 +16,9 @@ import io.thalamus.hal.DeviceDriver;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
-import io.thalamus.model.CacheNeeds;
-import io.thalamus.model.Capabilities;
-import io.thalamus.model.DeviceInfo;
-import io.thalamus.model.DeviceType;
 import io.thalamus.model.Model;
-import io.thalamus.model.OperandCode;
-import io.thalamus.model.OperandType;
-import io.thalamus.model.PerformanceInfo;
-import io.thalamus.model.WideTypes;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.ValidationException;
-import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.compile.Activation;
 import io.thalamus.simd.compile.Casting;
 import io.thalamus.simd.compile.Comparison;
@@ -54,10 +45,7 @@ import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Program;
 import io.thalamus.simd.program.WarmUp;
 import java.io.IOException;
-import java.util.Arrays;
 import java.util.Optional;
-import java.util.Set;
-import java.util.stream.Collectors;
 import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
@@ -78,19 +66,6 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
 
   /** A file that is longer was not written by this device. */
   private static final long MAX_FILE_BYTES = 1L << 30;
-
-  private static final OperandType[] TYPES = {
-    OperandCode.TENSOR_FLOAT32,
-    OperandCode.TENSOR_FLOAT16,
-    OperandCode.TENSOR_INT32,
-    WideTypes.TENSOR_INT64,
-    WideTypes.TENSOR_FLOAT64,
-    OperandCode.TENSOR_BOOL8,
-    OperandCode.TENSOR_QUANT16_SYMM,
-    OperandCode.TENSOR_QUANT16_ASYMM,
-    OperandCode.TENSOR_QUANT8_ASYMM,
-    OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
-  };
 
   private final OperationTable<Lowering> table;
   private final Budget budget;
@@ -164,31 +139,17 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
       OperationTable<Lowering> table,
       CacheEngine engine,
       BurstSource bursts) {
-    super(facts(version), table, OperationCatalog.standard(), bursts, ArgumentArrays::allocate);
+    super(
+        cpuFacts("thalamus-simd", version, 0.3f),
+        table,
+        OperationCatalog.standard(),
+        bursts,
+        ArgumentArrays::allocate);
     this.table = table;
     this.cache = new DeviceCache(info(), engine, MAX_FILE_BYTES);
     this.budget = budget;
     this.workers = new Workers(budget.threads(), threads);
     this.warmUp = new WarmUp(threads + "-warm-up", stage);
-  }
-
-  private static DeviceInfo facts(String version) {
-    PerformanceInfo fast = PerformanceInfo.of(0.3f);
-    return DeviceInfo.builder("thalamus-simd", version)
-        .type(DeviceType.CPU)
-        .capabilities(
-            new Capabilities(
-                PerformanceInfo.UNSUPPORTED,
-                fast,
-                Arrays.stream(TYPES).collect(Collectors.toMap(type -> type, _ -> fast)),
-                PerformanceInfo.UNSUPPORTED,
-                PerformanceInfo.UNSUPPORTED))
-        .memoryDomain(true)
-        .exactQuantized(true)
-        .cacheSharedByPriorities(true)
-        .extensions(Set.of(ThalamusExtension.NAME))
-        .cacheNeeds(new CacheNeeds(1, 1))
-        .build();
   }
 
   /** Adds a family of operations, the usual ones first. */

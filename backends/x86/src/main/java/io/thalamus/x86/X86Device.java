@@ -19,20 +19,11 @@ import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.memory.files.Digests;
-import io.thalamus.model.CacheNeeds;
-import io.thalamus.model.Capabilities;
-import io.thalamus.model.DeviceInfo;
-import io.thalamus.model.DeviceType;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
-import io.thalamus.model.OperandCode;
-import io.thalamus.model.OperandType;
-import io.thalamus.model.PerformanceInfo;
-import io.thalamus.model.WideTypes;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.ValidationException;
-import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.code.ExecutableMemory;
 import io.thalamus.x86.code.Machine;
@@ -61,10 +52,7 @@ import io.thalamus.x86.compile.StoredTables;
 import io.thalamus.x86.compile.Truth;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.util.Arrays;
 import java.util.Optional;
-import java.util.Set;
-import java.util.stream.Collectors;
 import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
@@ -83,20 +71,6 @@ import org.osgi.service.metatype.annotations.Designate;
 public final class X86Device extends TableDevice implements AutoCloseable {
   /** A file that is longer was not written by this device. */
   private static final long MAX_FILE_BYTES = 1L << 30;
-
-  /** The types of tensors that operations compute or move. */
-  private static final OperandType[] TYPES = {
-    OperandCode.TENSOR_FLOAT32,
-    OperandCode.TENSOR_FLOAT16,
-    OperandCode.TENSOR_INT32,
-    WideTypes.TENSOR_INT64,
-    WideTypes.TENSOR_FLOAT64,
-    OperandCode.TENSOR_BOOL8,
-    OperandCode.TENSOR_QUANT16_SYMM,
-    OperandCode.TENSOR_QUANT16_ASYMM,
-    OperandCode.TENSOR_QUANT8_ASYMM,
-    OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
-  };
 
   private final OperationTable<Lowering> table;
   private final Machine machine;
@@ -151,7 +125,12 @@ public final class X86Device extends TableDevice implements AutoCloseable {
       CacheEngine engine,
       BurstSource bursts,
       OperationTable<Lowering> table) {
-    super(facts(version), table, OperationCatalog.standard(), bursts, X86Device::buffer);
+    super(
+        cpuFacts("thalamus-x86", version, 0.25f),
+        table,
+        OperationCatalog.standard(),
+        bursts,
+        X86Device::buffer);
     this.machine = machine;
     this.table = table;
     cache = new DeviceCache(info(), engine, MAX_FILE_BYTES);
@@ -175,25 +154,6 @@ public final class X86Device extends TableDevice implements AutoCloseable {
         whole.close();
       }
     };
-  }
-
-  private static DeviceInfo facts(String version) {
-    PerformanceInfo fast = PerformanceInfo.of(0.25f);
-    return DeviceInfo.builder("thalamus-x86", version)
-        .type(DeviceType.CPU)
-        .capabilities(
-            new Capabilities(
-                PerformanceInfo.UNSUPPORTED,
-                fast,
-                Arrays.stream(TYPES).collect(Collectors.toMap(type -> type, _ -> fast)),
-                PerformanceInfo.UNSUPPORTED,
-                PerformanceInfo.UNSUPPORTED))
-        .exactQuantized(true)
-        .cacheSharedByPriorities(true)
-        .extensions(Set.of(ThalamusExtension.NAME))
-        .memoryDomain(true)
-        .cacheNeeds(new CacheNeeds(1, 1))
-        .build();
   }
 
   /** Adds a family of operations, the usual ones first. */

@@ -11,6 +11,8 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.memory.Leases;
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.CacheNeeds;
+import io.thalamus.model.Capabilities;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.DeviceType;
 import io.thalamus.model.ErrorStatus;
@@ -18,20 +20,27 @@ import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.Lifetime.ConstantReference;
 import io.thalamus.model.Lifetime.SubgraphReference;
 import io.thalamus.model.Model;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.Operation;
 import io.thalamus.model.OperationType;
+import io.thalamus.model.PerformanceInfo;
 import io.thalamus.model.Subgraph;
+import io.thalamus.model.WideTypes;
 import io.thalamus.operations.ControlFlow;
 import io.thalamus.operations.ModelValidator;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ValidationException;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.io.IOException;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * A device that claims the operations of a table and compiles models of nothing else. Thread-safe.
@@ -39,6 +48,20 @@ import java.util.Optional;
  * KernelDevice}.
  */
 public abstract class TableDevice implements Device {
+  /** The types of tensors that operations compute or move. */
+  private static final List<OperandType> TYPES =
+      List.of(
+          OperandCode.TENSOR_FLOAT32,
+          OperandCode.TENSOR_FLOAT16,
+          OperandCode.TENSOR_INT32,
+          WideTypes.TENSOR_INT64,
+          WideTypes.TENSOR_FLOAT64,
+          OperandCode.TENSOR_BOOL8,
+          OperandCode.TENSOR_QUANT16_SYMM,
+          OperandCode.TENSOR_QUANT16_ASYMM,
+          OperandCode.TENSOR_QUANT8_ASYMM,
+          OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
+
   private final DeviceInfo info;
   private final OperationTable<?> table;
   private final OperationCatalog catalog;
@@ -82,6 +105,31 @@ public abstract class TableDevice implements Device {
     for (Key key : table.added()) {
       checkNamed(key.operation());
     }
+  }
+
+  /**
+   * Returns the facts of a device that runs whole graphs of tensors of all usual types on the
+   * processors, stores a compilation in two files, and has buffers.
+   *
+   * @param cost of operations, beside 1 for the reference
+   */
+  protected static DeviceInfo cpuFacts(String name, String version, float cost) {
+    PerformanceInfo performance = PerformanceInfo.of(cost);
+    return DeviceInfo.builder(name, version)
+        .type(DeviceType.CPU)
+        .capabilities(
+            new Capabilities(
+                PerformanceInfo.UNSUPPORTED,
+                performance,
+                TYPES.stream().collect(Collectors.toMap(type -> type, _ -> performance)),
+                PerformanceInfo.UNSUPPORTED,
+                PerformanceInfo.UNSUPPORTED))
+        .memoryDomain(true)
+        .exactQuantized(true)
+        .cacheSharedByPriorities(true)
+        .extensions(Set.of(ThalamusExtension.NAME))
+        .cacheNeeds(new CacheNeeds(1, 1))
+        .build();
   }
 
   private void checkNamed(OperationType operation) {
