@@ -78,6 +78,18 @@ public record OperationView(
     return index < inputs.size() && !inputs.get(index).isOmitted();
   }
 
+  /** Returns whether all inputs from this index on have values. */
+  public boolean hasValues(int first) {
+    return inputs.stream().skip(first).allMatch(input -> input.value().isPresent());
+  }
+
+  /** Returns whether all inputs from this index on that are not left out have values. */
+  public boolean hasValuesWhereGiven(int first) {
+    return inputs.stream()
+        .skip(first)
+        .allMatch(input -> input.isOmitted() || input.value().isPresent());
+  }
+
   /** The BOOL at this index, or the default where the arguments end before. */
   public boolean bool(int index, boolean defaultValue) {
     return has(index) ? input(index).bool() : defaultValue;

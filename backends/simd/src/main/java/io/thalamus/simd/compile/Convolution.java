@@ -68,13 +68,8 @@ public final class Convolution {
         operation.inputs().size() >= layout + 3
             && operation.input(layout).type() != OperandCode.BOOL;
     int activation = (isExplicit ? layout + 3 : layout) - 1;
-    for (int i = 3; i < operation.inputs().size(); i++) {
-      if (operation.input(i).value().isEmpty()) {
-        return false;
-      }
-    }
     boolean isNhwc = !operation.bool(activation + 1, false);
-    return isNhwc && Weighted.isClampPossible(operation, activation);
+    return isNhwc && operation.hasValues(3) && Weighted.isClampPossible(operation, activation);
   }
 
   /** The common part of both convolutions and of fully connected layers. */

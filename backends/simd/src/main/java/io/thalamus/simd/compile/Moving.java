@@ -39,9 +39,7 @@ final class Moving implements Lowering {
 
   /** Returns true if the shape of the tensor, and the values behind it, are known. */
   private static boolean isPossible(OperationView operation) {
-    return operation.input(0).isShapeKnown()
-        && IntStream.range(1, operation.inputs().size())
-            .allMatch(i -> !operation.has(i) || operation.input(i).value().isPresent());
+    return operation.input(0).isShapeKnown() && operation.hasValuesWhereGiven(1);
   }
 
   @Override

@@ -47,13 +47,8 @@ public final class Pooling {
   }
 
   private static boolean isPossible(OperationView operation) {
-    if (!operation.input(0).isShapeKnown()) {
+    if (!operation.input(0).isShapeKnown() || !operation.hasValues(1)) {
       return false;
-    }
-    for (int i = 1; i < operation.inputs().size(); i++) {
-      if (operation.input(i).value().isEmpty()) {
-        return false;
-      }
     }
     int activation = operation.inputs().size() >= 10 ? 9 : 6;
     OperandView layout =

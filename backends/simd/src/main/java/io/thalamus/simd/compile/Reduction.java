@@ -56,10 +56,7 @@ public final class Reduction {
 
   private static boolean isPossible(OperationView operation) {
     OperandView input = operation.input(0);
-    if (!input.isShapeKnown()
-        || input.shape().elementCount() == 0
-        || operation.input(1).value().isEmpty()
-        || operation.input(2).value().isEmpty()) {
+    if (!input.isShapeKnown() || input.shape().elementCount() == 0 || !operation.hasValues(1)) {
       return false;
     }
     List<ReducedCells> steps = ReducedCells.steps(input.shape(), operation.input(1).int32s());
@@ -136,8 +133,7 @@ public final class Reduction {
   private static boolean isMeanPossible(OperationView operation) {
     OperandView input = operation.input(0);
     return input.isShapeKnown()
-        && operation.input(1).value().isPresent()
-        && operation.input(2).value().isPresent()
+        && operation.hasValues(1)
         && ReducedCells.of(input.shape(), operation.input(1).int32s())
             .filter(cells -> cells.reduced() <= StoredPool.MOST_CELLS)
             .isPresent();

@@ -40,9 +40,6 @@ public final class Reshape {
   }
 
   private static boolean isPossible(OperationView operation) {
-    return operation.input(0).isShapeKnown()
-        && operation.inputs().stream()
-            .skip(1)
-            .allMatch(input -> input.isOmitted() || input.value().isPresent());
+    return operation.input(0).isShapeKnown() && operation.hasValuesWhereGiven(1);
   }
 }

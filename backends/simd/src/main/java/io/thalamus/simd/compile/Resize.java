@@ -41,8 +41,7 @@ public final class Resize {
   }
 
   private static boolean isPossible(OperationView operation) {
-    return operation.input(0).isShapeKnown()
-        && operation.inputs().stream().skip(1).allMatch(input -> input.value().isPresent());
+    return operation.input(0).isShapeKnown() && operation.hasValues(1);
   }
 
   /** Cells of the input for those of the output along one axis, and how far between them. */

@@ -91,7 +91,7 @@ public final class Softmax {
   private static boolean isPossible(OperationView operation) {
     return operation.input(0).isShapeKnown()
         && operation.input(0).shape().elementCount() > 0
-        && operation.inputs().stream().skip(1).allMatch(input -> input.value().isPresent());
+        && operation.hasValues(1);
   }
 
   /** Lines of scores, some of which are a tile. */

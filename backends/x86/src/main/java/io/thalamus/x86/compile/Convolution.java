@@ -150,18 +150,13 @@ public final class Convolution {
    * @param ownArguments between the strides and the activation
    */
   private static boolean isPossible(OperationView operation, int ownArguments) {
-    if (!areWeightsKnown(operation)) {
+    if (!areWeightsKnown(operation) || !operation.hasValues(3)) {
       return false;
     }
     int layout = 7 + ownArguments;
     boolean isExplicit =
         operation.inputs().size() >= layout + 3
             && operation.input(layout).type() != OperandCode.BOOL;
-    for (int i = 3; i < operation.inputs().size(); i++) {
-      if (operation.input(i).value().isEmpty()) {
-        return false;
-      }
-    }
     return !operation.bool(isExplicit ? layout + 3 : layout, false)
         && Sizes.isPossible(operation.output())
         && (long) operation.output().shape().dimension(0) * operation.output().shape().dimension(1)
@@ -185,8 +180,7 @@ public final class Convolution {
     if (!Sizes.isPossible(operation.input(0))
         || !Sizes.isPossible(operation.input(1))
         || !Sizes.isPossible(operation.output())
-        || operation.input(2).value().isEmpty()
-        || operation.input(3).value().isEmpty()) {
+        || !operation.hasValues(2)) {
       return false;
     }
     Shape result = operation.output().shape();

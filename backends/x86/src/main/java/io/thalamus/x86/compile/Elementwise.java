@@ -112,10 +112,7 @@ public final class Elementwise {
   }
 
   private static boolean isAliasPossible(OperationView operation) {
-    return Sizes.isPossible(operation.input(0))
-        && operation.inputs().stream()
-            .skip(1)
-            .allMatch(input -> input.isOmitted() || input.value().isPresent());
+    return Sizes.isPossible(operation.input(0)) && operation.hasValuesWhereGiven(1);
   }
 
   /** Adds a function of single floats. */

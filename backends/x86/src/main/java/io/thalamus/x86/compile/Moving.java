@@ -16,7 +16,6 @@ import io.thalamus.x86.kernel.Strided;
 import io.thalamus.x86.kernel.Transposed;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
 
 /** Operations that put elements elsewhere; what else they are given are constants. */
 public final class Moving {
@@ -83,8 +82,7 @@ public final class Moving {
   private static boolean isPossible(OperationView operation) {
     return Sizes.isPossible(operation.input(0))
         && operation.outputs().stream().allMatch(Sizes::isPossible)
-        && IntStream.range(1, operation.inputs().size())
-            .allMatch(i -> !operation.has(i) || operation.input(i).value().isPresent());
+        && operation.hasValuesWhereGiven(1);
   }
 
   /** The places at which a run is read and written, in elements. */

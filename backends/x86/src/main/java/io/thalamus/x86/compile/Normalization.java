@@ -67,7 +67,7 @@ public final class Normalization {
 
   private static boolean isNorm(OperationView operation) {
     return Sizes.isPossible(operation.input(0))
-        && operation.inputs().stream().skip(1).allMatch(input -> input.value().isPresent())
+        && operation.hasValues(1)
         && StaticGraph.parameters(operation, Norm.class)
             .filter(
                 norm ->
@@ -99,7 +99,7 @@ public final class Normalization {
   /** Neighbours stand beside each other, and are not too many. */
   private static boolean isResponse(OperationView operation) {
     return Sizes.isPossible(operation.input(0))
-        && operation.inputs().stream().skip(1).allMatch(input -> input.value().isPresent())
+        && operation.hasValues(1)
         && StaticGraph.parameters(operation, Response.class)
             .filter(response -> response.radius() <= MOST_RADIUS)
             .map(response -> Composed.cells(operation.input(0).shape(), response.axis()))
@@ -160,8 +160,7 @@ public final class Normalization {
   }
 
   private static boolean isInstance(OperationView operation) {
-    if (!Sizes.isPossible(operation.input(0))
-        || operation.inputs().stream().skip(1).anyMatch(input -> input.value().isEmpty())) {
+    if (!Sizes.isPossible(operation.input(0)) || !operation.hasValues(1)) {
       return false;
     }
     DataLayout layout = DataLayout.of(operation.input(4).bool());

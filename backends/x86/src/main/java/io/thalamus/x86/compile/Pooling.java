@@ -62,13 +62,10 @@ public final class Pooling {
   }
 
   private static boolean isPossible(OperationView operation) {
-    if (!Sizes.isPossible(operation.input(0)) || !Sizes.isPossible(operation.output())) {
+    if (!Sizes.isPossible(operation.input(0))
+        || !Sizes.isPossible(operation.output())
+        || !operation.hasValues(1)) {
       return false;
-    }
-    for (int i = 1; i < operation.inputs().size(); i++) {
-      if (operation.input(i).value().isEmpty()) {
-        return false;
-      }
     }
     int layout = operation.inputs().size() >= 10 ? 10 : 7;
     OperandView last = operation.inputs().size() > layout ? operation.input(layout) : null;

@@ -95,9 +95,7 @@ public final class Reduction {
 
   private static boolean isPossible(OperationView operation) {
     OperandView input = operation.input(0);
-    if (!Sizes.isPossible(input)
-        || operation.input(1).value().isEmpty()
-        || operation.input(2).value().isEmpty()) {
+    if (!Sizes.isPossible(input) || !operation.hasValues(1)) {
       return false;
     }
     List<ReducedCells> steps = ReducedCells.steps(input.shape(), operation.input(1).int32s());

@@ -70,12 +70,8 @@ public final class Resize {
   }
 
   private static boolean isPossible(OperationView operation) {
-    for (int i = 1; i < operation.inputs().size(); i++) {
-      if (operation.has(i) && operation.input(i).value().isEmpty()) {
-        return false;
-      }
-    }
     return Sizes.isPossible(operation.input(0))
+        && operation.hasValuesWhereGiven(1)
         && Sizes.isPossible(operation.output())
         && !operation.bool(LAYOUT, false)
         && (long) operation.output().shape().dimension(0) * operation.output().shape().dimension(1)

@@ -30,8 +30,7 @@ public final class Softmax {
   }
 
   private static boolean isPossible(OperationView operation) {
-    if (!Sizes.isPossible(operation.input(0))
-        || operation.inputs().stream().skip(1).anyMatch(input -> input.value().isEmpty())) {
+    if (!Sizes.isPossible(operation.input(0)) || !operation.hasValues(1)) {
       return false;
     }
     return StaticGraph.parameters(operation, Parameters.class)

@@ -76,7 +76,7 @@ public final class SpreadConvolution {
   private static Optional<Parameters> possible(OperationView operation) {
     return Sizes.isPossible(operation.input(0))
             && Sizes.isPossible(operation.output())
-            && operation.inputs().stream().skip(1).allMatch(input -> input.value().isPresent())
+            && operation.hasValues(1)
         ? StaticGraph.parameters(operation, Parameters.class)
             .filter(parameters -> parameters.layout() == DataLayout.NHWC)
         : Optional.empty();

@@ -108,7 +108,7 @@ public final class StoredConvolution {
     return Sizes.isPossible(operation.input(0))
         && Sizes.isPossible(operation.input(1))
         && Sizes.isPossible(operation.output())
-        && operation.inputs().stream().skip(1).allMatch(input -> input.value().isPresent());
+        && operation.hasValues(1);
   }
 
   /**

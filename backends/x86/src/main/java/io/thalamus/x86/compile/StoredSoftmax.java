@@ -35,10 +35,7 @@ public final class StoredSoftmax {
   }
 
   private static boolean isPossible(OperationView operation) {
-    if (!Sizes.isPossible(operation.input(0))
-        || operation.inputs().stream()
-            .skip(1)
-            .anyMatch(input -> !input.isOmitted() && input.value().isEmpty())) {
+    if (!Sizes.isPossible(operation.input(0)) || !operation.hasValuesWhereGiven(1)) {
       return false;
     }
     Optional<Parameters> parameters = StaticGraph.parameters(operation, Parameters.class);
