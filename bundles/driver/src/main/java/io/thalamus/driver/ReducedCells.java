@@ -17,23 +17,13 @@ import java.util.stream.IntStream;
  * @param inner elements over the dimensions behind, which stay
  */
 public record ReducedCells(int outer, int reduced, int inner) {
-  /** Returns them; empty where the axes do not stand side by side, or there are none. */
+  /** Returns them; empty where the axes do not stand side by side. No axes reduce nothing. */
   public static Optional<ReducedCells> of(Shape shape, int[] axes) {
-    int rank = shape.rank();
-    BitSet reduced = new BitSet();
-    for (int axis : axes) {
-      if (axis < -rank || axis >= rank) {
-        return Optional.empty();
-      }
-      reduced.set(axis < 0 ? axis + rank : axis);
+    if (axes.length == 0) {
+      return Optional.of(new ReducedCells(product(shape, 0, shape.rank()), 1, 1));
     }
-    int first = reduced.nextSetBit(0);
-    int end = reduced.length();
-    return first < 0 || reduced.cardinality() != end - first
-        ? Optional.empty()
-        : Optional.of(
-            new ReducedCells(
-                product(shape, 0, first), product(shape, first, end), product(shape, end, rank)));
+    List<ReducedCells> steps = steps(shape, axes);
+    return steps.size() == 1 ? Optional.of(steps.getFirst()) : Optional.empty();
   }
 
   /**

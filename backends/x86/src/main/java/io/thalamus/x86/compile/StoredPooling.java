@@ -2,6 +2,7 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.ReducedCells;
 import io.thalamus.driver.StaticGraph;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
@@ -49,14 +50,14 @@ public final class StoredPooling {
     }
     table.add(
         OperationCode.MEAN,
-        operation -> Block.of(operation).filter(Block::isPossible).isPresent(),
+        StoredPooling::areCellsPossible,
         StoredPooling::mean,
         ElementTypes.quantized8());
     for (OperationCode code :
         new OperationCode[] {OperationCode.REDUCE_MAX, OperationCode.REDUCE_MIN}) {
       table.add(
           code,
-          operation -> Block.of(operation).filter(Block::isPossible).isPresent(),
+          StoredPooling::areCellsPossible,
           (operation, operands, program) ->
               extreme(code == OperationCode.REDUCE_MIN, operation, operands, program),
           ElementTypes.quantized8());
@@ -66,7 +67,7 @@ public final class StoredPooling {
   private static boolean isPossible(OperationView operation) {
     if (!Sizes.isPossible(operation.input(0))
         || !Sizes.isPossible(operation.output())
-        || operation.inputs().stream().skip(1).anyMatch(input -> input.value().isEmpty())) {
+        || !operation.hasValues(1)) {
       return false;
     }
     Optional<Parameters> parameters = StaticGraph.parameters(operation, Parameters.class);
@@ -140,46 +141,12 @@ public final class StoredPooling {
     }
   }
 
-  /** A tensor whose middle dimension becomes one element. */
-  private record Block(long outer, long reduced, long inner) {
-    /** The block that neighbouring axes are; empty where it is not known, or there are others. */
-    static Optional<Block> of(OperationView operation) {
-      OperandView input = operation.input(0);
-      if (!Sizes.isPossible(input)
-          || operation.input(1).value().isEmpty()
-          || operation.input(2).value().isEmpty()) {
-        return Optional.empty();
-      }
-      int rank = input.shape().rank();
-      boolean[] isReduced = new boolean[rank];
-      for (int axis : operation.input(1).int32s()) {
-        if (axis < -rank || axis >= rank) {
-          return Optional.empty();
-        }
-        isReduced[axis < 0 ? axis + rank : axis] = true;
-      }
-      long outer = 1;
-      long reduced = 1;
-      long inner = 1;
-      boolean isBehind = false;
-      boolean isWithin = false;
-      for (int i = 0; i < rank; i++) {
-        if (isReduced[i] && isBehind) {
-          return Optional.empty();
-        }
-        isBehind |= isWithin && !isReduced[i];
-        isWithin |= isReduced[i];
-        int size = input.shape().dimension(i);
-        outer *= isWithin ? 1 : size;
-        reduced *= isReduced[i] ? size : 1;
-        inner *= isBehind ? size : 1;
-      }
-      return Optional.of(new Block(outer, reduced, inner));
-    }
-
-    boolean isPossible() {
-      return reduced <= BytePool.MOST_CELLS && outer < MOST_CALLS;
-    }
+  private static boolean areCellsPossible(OperationView operation) {
+    return Sizes.isPossible(operation.input(0))
+        && operation.hasValues(1)
+        && ReducedCells.of(operation.input(0).shape(), operation.input(1).int32s())
+            .filter(cells -> cells.reduced() <= BytePool.MOST_CELLS && cells.outer() < MOST_CALLS)
+            .isPresent();
   }
 
   /** The least is what is the largest where all bits are the others. */
@@ -209,25 +176,26 @@ public final class StoredPooling {
 
   private static void reduce(
       Kind kind, ResolvedOperation operation, Place from, Place to, ProgramBuilder program) {
-    Block block = Block.of(operation.view()).orElseThrow();
+    ReducedCells cells =
+        ReducedCells.of(operation.inputShape(0), operation.view().input(1).int32s()).orElseThrow();
     OperandView output = operation.view().output();
     IntRange range = IntRange.of((OperandCode) output.type());
-    int inner = (int) block.inner();
+    int inner = cells.inner();
     BytePool pool =
         new BytePool(
             kind,
             range.min() < 0,
             1,
             0,
-            (int) block.reduced(),
+            cells.reduced(),
             inner,
             inner,
-            (int) (block.reduced() * inner),
+            cells.reduced() * inner,
             inner,
             output.zeroPoint(),
             range.min(),
             range.max());
-    call(pool, from, to, program, 0, 0, block.outer());
+    call(pool, from, to, program, 0, 0, cells.outer());
   }
 
   private static void call(
