@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.benchmarks.zoo;
 
+import ai.onnx.proto.OnnxMl;
 import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.model.Elements;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -92,7 +92,9 @@ final class FileRuns {
     Path beside =
         file.resolveSibling(file.getFileName().toString().replaceFirst("\\.\\w+$", "") + ".inputs");
     List<Input> stated =
-        ours.inputs(file).stream().map(operand -> Input.of(operand, operand.shape())).toList();
+        ours.inputs(file, Input.shapes(beside)).stream()
+            .map(operand -> Input.of(operand, operand.shape()))
+            .toList();
     String worst = "";
     int number = 0;
     for (List<Input> inputs : Input.runs(beside, stated)) {
@@ -125,7 +127,7 @@ final class FileRuns {
               values,
               expected,
               isTflite && isHybrid(file),
-              isTflite ? isHalf(file) : isHalf(expected));
+              isTflite ? isHalf(file) : isHalfOnnx(file));
       ratio(format + ".loading", millis / peerMillis);
       String text =
           "%s; reference %s; loading %.2f"
@@ -218,10 +220,14 @@ final class FileRuns {
     return false;
   }
 
-  private static boolean isHalf(List<List<Value>> results) {
-    return results.stream()
-        .flatMap(List::stream)
-        .anyMatch(value -> value.elements() == Elements.FLOAT16);
+  private static boolean isHalfOnnx(Path file) throws IOException {
+    int half = OnnxMl.TensorProto.DataType.FLOAT16.getNumber();
+    OnnxMl.GraphProto graph = OnnxMl.ModelProto.parseFrom(Files.readAllBytes(file)).getGraph();
+    return graph.getInitializerList().stream().anyMatch(tensor -> tensor.getDataType() == half)
+        || graph.getNodeList().stream()
+            .filter(node -> node.getOpType().equals("Cast"))
+            .flatMap(node -> node.getAttributeList().stream())
+            .anyMatch(attribute -> attribute.getName().equals("to") && attribute.getI() == half);
   }
 
   private static boolean isHybrid(Path file) throws IOException {

@@ -9,7 +9,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 
 /**
@@ -17,7 +19,7 @@ import java.util.Random;
  *
  * @param name as in the file
  * @param shape its dimensions
- * @param isOpen whether the file leaves dimensions open
+ * @param isOpen whether its shape is told to the reader, since the file leaves dimensions open
  * @param low the least number that it is fed
  * @param high the largest
  * @param isWhole whether it is fed whole numbers
@@ -85,21 +87,37 @@ record Input(String name, Shape shape, boolean isOpen, double low, double high, 
     return runs;
   }
 
+  /** Returns the shapes of the first run that stands in a file, by name; none without the file. */
+  static Map<String, Shape> shapes(Path file) throws IOException {
+    Map<String, Shape> shapes = new HashMap<>();
+    for (String line : Files.exists(file) ? Files.readAllLines(file) : List.<String>of()) {
+      if (line.isBlank()) {
+        break;
+      }
+      String[] words = line.split(" ");
+      shapes.put(words[0], shape(words[1]));
+    }
+    return shapes;
+  }
+
+  private static Shape shape(String dimensions) {
+    return dimensions.equals("scalar")
+        ? Shape.NONE
+        : Shape.of(Arrays.stream(dimensions.split("x")).mapToInt(Integer::parseInt).toArray());
+  }
+
   private static Input line(String[] words, List<Input> stated) {
     Input like =
         stated.stream()
             .filter(input -> input.name().equals(words[0]))
             .findFirst()
             .orElse(new Input(words[0], Shape.NONE, false, -1, 1, false));
-    Shape shape =
-        words[1].equals("scalar")
-            ? Shape.NONE
-            : Shape.of(Arrays.stream(words[1].split("x")).mapToInt(Integer::parseInt).toArray());
+    Shape shape = shape(words[1]);
     boolean isRanged = words.length == 4;
     return new Input(
         like.name(),
         shape,
-        like.isOpen(),
+        true,
         isRanged ? Double.parseDouble(words[2]) : like.low(),
         isRanged ? Double.parseDouble(words[3]) : like.high(),
         like.isWhole() || isRanged && like.shape().equals(Shape.NONE));

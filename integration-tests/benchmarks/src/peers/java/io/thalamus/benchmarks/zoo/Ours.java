@@ -46,9 +46,13 @@ final class Ours implements Peer, AutoCloseable {
     return "thalamus";
   }
 
-  /** Returns the inputs as the file has them; open dimensions are 0. */
-  List<Operand> inputs(Path file) throws Exception {
-    try (var model = networks.load(file)) {
+  /**
+   * Returns the inputs as the file has them; open dimensions are 0.
+   *
+   * @param shapes of those that have others than the file states
+   */
+  List<Operand> inputs(Path file, Map<String, Shape> shapes) throws Exception {
+    try (var model = networks.load(file, ReadOptions.DEFAULT.withShapes(shapes))) {
       List<Operand> inputs = new ArrayList<>();
       for (int i = 0; i < model.model().main().inputIndexes().size(); i++) {
         inputs.add(model.file().input(i));
