@@ -13,6 +13,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Functions of random shapes between pages that nobody may touch, against formulas in double. */
@@ -20,30 +21,23 @@ class GuardedFloatsTest {
   private static final int ROUNDS = 100;
 
   @ParameterizedTest
-  @EnumSource(names = {"AVX2", "AVX512"})
-  void singleFloatsAreMapped(Level level) {
+  @CsvSource({"AVX2, 1", "AVX2, 100", "AVX512, 1", "AVX512, 100"})
+  void singleFloatsAreMapped(Level level, float magnitude) {
     Mapped.Kind[] kinds = ofFloats(Mapped.Kind.values()).toArray(Mapped.Kind[]::new);
     GuardedTest.rounds(
         level,
         ROUNDS,
-        (round, random, emitter) -> {
-          Mapped mapped = new Mapped(kinds[round % kinds.length], 1 + random.nextInt(70), 1.5f);
-          float scale = random.nextBoolean() ? 1 : 100;
-          GuardedTest.run(
-              emitter,
-              mapped,
-              1,
-              random,
-              (read, written, _) -> {
-                for (int i = 0; i < mapped.count(); i++) {
-                  double wanted = formula(mapped.kind(), read.get(4L * i));
-                  assertEquals(
-                      wanted,
-                      written.get(4L * i),
-                      Double.isNaN(wanted) ? 0 : 1e-6 * Math.max(1, Math.abs(wanted)));
-                }
-              },
-              scale);
+        1,
+        magnitude,
+        (round, random, _) -> new Mapped(kinds[round % kinds.length], 1 + random.nextInt(70), 1.5f),
+        (mapped, _, read, written, _) -> {
+          for (int i = 0; i < mapped.count(); i++) {
+            double wanted = formula(mapped.kind(), read.get(4L * i));
+            assertEquals(
+                wanted,
+                written.get(4L * i),
+                Double.isNaN(wanted) ? 0 : 1e-6 * Math.max(1, Math.abs(wanted)));
+          }
         });
   }
 
@@ -91,29 +85,19 @@ class GuardedFloatsTest {
     GuardedTest.rounds(
         level,
         ROUNDS,
-        (_, random, emitter) -> {
-          SoftmaxRows rows =
-              new SoftmaxRows(1 + random.nextInt(60), random.nextInt(3) * 0.75f + 0.5f);
-          int blocks = 1 + random.nextInt(4);
-          GuardedTest.run(
-              emitter,
-              rows,
-              blocks,
-              random,
-              (read, written, _) -> {
-                for (int row = 0; row < blocks; row++) {
-                  int first = row * rows.count();
-                  double sum = 0;
-                  for (int i = 0; i < rows.count(); i++) {
-                    sum += Math.exp(read.get(4L * (first + i)) * rows.beta());
-                  }
-                  for (int i = 0; i < rows.count(); i++) {
-                    double wanted = Math.exp(read.get(4L * (first + i)) * rows.beta()) / sum;
-                    assertEquals(wanted, written.get(4L * (first + i)), 1e-5);
-                  }
-                }
-              },
-              30);
+        4,
+        30,
+        (_, random, _) -> new SoftmaxRows(1 + random.nextInt(60), random.nextInt(3) * 0.75f + 0.5f),
+        (rows, block, read, written, _) -> {
+          int first = block * rows.count();
+          double sum = 0;
+          for (int i = 0; i < rows.count(); i++) {
+            sum += Math.exp(read.get(4L * (first + i)) * rows.beta());
+          }
+          for (int i = 0; i < rows.count(); i++) {
+            double wanted = Math.exp(read.get(4L * (first + i)) * rows.beta()) / sum;
+            assertEquals(wanted, written.get(4L * (first + i)), 1e-5);
+          }
         });
   }
 
@@ -123,39 +107,30 @@ class GuardedFloatsTest {
     GuardedTest.rounds(
         level,
         ROUNDS,
-        (_, random, emitter) -> {
+        (_, random, _) -> {
           int channels = 1 + random.nextInt(100);
           int cells = 1 + random.nextInt(4);
           int cellStep = 4 * (channels + random.nextInt(3));
           FusedActivation[] activations = FusedActivation.values();
           Reducing[] kinds = ofFloats(Reducing.values()).toArray(Reducing[]::new);
-          PooledRun pooled =
-              new PooledRun(
-                  kinds[random.nextInt(kinds.length)],
-                  1 + random.nextInt(4),
-                  cellStep * (cells + random.nextInt(3)),
-                  cells,
-                  cellStep,
-                  channels,
-                  cellStep * (1 + random.nextInt(2)),
-                  4 * (channels + random.nextInt(3)),
-                  activations[random.nextInt(activations.length)]);
-          int blocks = 1 + random.nextInt(4);
-          GuardedTest.run(
-              emitter,
-              pooled,
-              blocks,
-              random,
-              (read, written, _) -> {
-                for (int block = 0; block < blocks; block++) {
-                  for (int c = 0; c < channels; c++) {
-                    assertEquals(
-                        pool(pooled, read, (long) block * pooled.windowStep() + 4L * c),
-                        written.get((long) block * pooled.resultStep() + 4L * c),
-                        1e-5);
-                  }
-                }
-              });
+          return new PooledRun(
+              kinds[random.nextInt(kinds.length)],
+              1 + random.nextInt(4),
+              cellStep * (cells + random.nextInt(3)),
+              cells,
+              cellStep,
+              channels,
+              cellStep * (1 + random.nextInt(2)),
+              4 * (channels + random.nextInt(3)),
+              activations[random.nextInt(activations.length)]);
+        },
+        (pooled, block, read, written, _) -> {
+          for (int c = 0; c < pooled.channels(); c++) {
+            assertEquals(
+                pool(pooled, read, (long) block * pooled.windowStep() + 4L * c),
+                written.get((long) block * pooled.resultStep() + 4L * c),
+                1e-5);
+          }
         });
   }
 
@@ -189,24 +164,16 @@ class GuardedFloatsTest {
     GuardedTest.rounds(
         level,
         ROUNDS,
-        (round, random, emitter) -> {
+        4,
+        1.3f,
+        (round, random, _) -> {
           List<Reducing> kinds = ofFloats(Reducing.values());
           Reducing kind = kinds.get(round % kinds.size());
-          ReducedRows rows = new ReducedRows(kind, 1 + random.nextInt(round % 3 == 0 ? 300 : 40));
-          int blocks = 1 + random.nextInt(4);
-          GuardedTest.run(
-              emitter,
-              rows,
-              blocks,
-              random,
-              (read, written, _) -> {
-                for (int block = 0; block < blocks; block++) {
-                  double wanted = reduce(kind, row(read, block, rows.count()));
-                  double error = 1e-6 * rows.count();
-                  assertEquals(wanted, written.get(4L * block), error);
-                }
-              },
-              1.3f);
+          return new ReducedRows(kind, 1 + random.nextInt(round % 3 == 0 ? 300 : 40));
+        },
+        (rows, block, read, written, _) -> {
+          double wanted = reduce(rows.kind(), row(read, block, rows.count()));
+          assertEquals(wanted, written.get(4L * block), 1e-6 * rows.count());
         });
   }
 
@@ -216,24 +183,13 @@ class GuardedFloatsTest {
     GuardedTest.rounds(
         level,
         ROUNDS,
-        (_, random, emitter) -> {
-          FoundRows rows = new FoundRows(random.nextBoolean(), false, 1 + random.nextInt(90));
-          int blocks = 1 + random.nextInt(4);
-          GuardedTest.run(
-              emitter,
-              rows,
-              blocks,
-              random,
-              (read, written, _) -> {
-                for (int block = 0; block < blocks; block++) {
-                  List<Double> values = row(read, block, rows.count());
-                  double best =
-                      rows.isLargest() ? Collections.max(values) : Collections.min(values);
-                  assertEquals(
-                      values.indexOf(best),
-                      written.memory().get(ValueLayout.JAVA_INT_UNALIGNED, 4L * block));
-                }
-              });
+        (_, random, _) -> new FoundRows(random.nextBoolean(), false, 1 + random.nextInt(90)),
+        (rows, block, read, written, _) -> {
+          List<Double> values = row(read, block, rows.count());
+          double best = rows.isLargest() ? Collections.max(values) : Collections.min(values);
+          assertEquals(
+              values.indexOf(best),
+              written.memory().get(ValueLayout.JAVA_INT_UNALIGNED, 4L * block));
         });
   }
 
@@ -251,32 +207,21 @@ class GuardedFloatsTest {
     GuardedTest.rounds(
         level,
         ROUNDS,
-        (_, random, emitter) -> {
-          boolean isCentered = random.nextBoolean();
-          NormalizedRows rows = new NormalizedRows(isCentered, 1 + random.nextInt(90), 1e-3f);
-          int blocks = 1 + random.nextInt(4);
-          GuardedTest.run(
-              emitter,
-              rows,
-              blocks,
-              random,
-              (read, written, _) -> {
-                for (int block = 0; block < blocks; block++) {
-                  List<Double> values = row(read, block, rows.count());
-                  double mean = isCentered ? reduce(Reducing.MEAN, values) : 0;
-                  double squares = values.stream().mapToDouble(x -> (x - mean) * (x - mean)).sum();
-                  double size =
-                      isCentered
-                          ? Math.sqrt(squares / rows.count() + 1e-3)
-                          : Math.max(Math.sqrt(squares), 1e-3);
-                  for (int i = 0; i < rows.count(); i++) {
-                    assertEquals(
-                        (values.get(i) - mean) / size,
-                        written.get(4L * ((long) block * rows.count() + i)),
-                        1e-5);
-                  }
-                }
-              });
+        (_, random, _) -> new NormalizedRows(random.nextBoolean(), 1 + random.nextInt(90), 1e-3f),
+        (rows, block, read, written, _) -> {
+          List<Double> values = row(read, block, rows.count());
+          double mean = rows.isCentered() ? reduce(Reducing.MEAN, values) : 0;
+          double squares = values.stream().mapToDouble(x -> (x - mean) * (x - mean)).sum();
+          double size =
+              rows.isCentered()
+                  ? Math.sqrt(squares / rows.count() + 1e-3)
+                  : Math.max(Math.sqrt(squares), 1e-3);
+          for (int i = 0; i < rows.count(); i++) {
+            assertEquals(
+                (values.get(i) - mean) / size,
+                written.get(4L * ((long) block * rows.count() + i)),
+                1e-5);
+          }
         });
   }
 
@@ -286,38 +231,29 @@ class GuardedFloatsTest {
     GuardedTest.rounds(
         level,
         ROUNDS * 4,
-        (round, random, emitter) -> {
+        (round, random, _) -> {
           int size = 1 << round % 4;
           int count = 1 + random.nextInt(round % 3 == 0 ? 400 : 50);
           int readStep = size * (random.nextBoolean() ? 1 : random.nextInt(4));
           int writeStep = size * (random.nextBoolean() ? 1 : 1 + random.nextInt(3));
-          Strided moved =
-              new Strided(
-                  size,
-                  count,
-                  readStep,
-                  writeStep,
-                  random.nextInt(240),
-                  count * writeStep + random.nextInt(12));
-          int blocks = 1 + random.nextInt(4);
-          GuardedTest.run(
-              emitter,
-              moved,
-              blocks,
-              random,
-              (read, written, _) -> {
-                for (int block = 0; block < blocks; block++) {
-                  for (int i = 0; i < count; i++) {
-                    long from = (long) block * moved.blockReadStep() + (long) i * readStep;
-                    long to = (long) block * moved.blockWriteStep() + (long) i * writeStep;
-                    assertEquals(
-                        -1,
-                        read.memory()
-                            .asSlice(from, size)
-                            .mismatch(written.memory().asSlice(to, size)));
-                  }
-                }
-              });
+          return new Strided(
+              size,
+              count,
+              readStep,
+              writeStep,
+              random.nextInt(240),
+              count * writeStep + random.nextInt(12));
+        },
+        (moved, block, read, written, _) -> {
+          for (int i = 0; i < moved.count(); i++) {
+            long from = (long) block * moved.blockReadStep() + (long) i * moved.readStep();
+            long to = (long) block * moved.blockWriteStep() + (long) i * moved.writeStep();
+            assertEquals(
+                -1,
+                read.memory()
+                    .asSlice(from, moved.size())
+                    .mismatch(written.memory().asSlice(to, moved.size())));
+          }
         });
   }
 
@@ -328,36 +264,29 @@ class GuardedFloatsTest {
     GuardedTest.rounds(
         level,
         ROUNDS,
-        (_, random, emitter) -> {
+        3,
+        3,
+        (_, random, _) -> {
           int count = 1 + random.nextInt(50);
           boolean isCoupled = random.nextBoolean();
-          LstmCells cells =
-              new LstmCells(
-                  count,
-                  isCoupled,
-                  functions[random.nextInt(functions.length)],
-                  random.nextBoolean() ? 0.7f : 0,
-                  4 * (count * (isCoupled ? 3 : 4) + random.nextInt(9)));
-          int blocks = 1 + random.nextInt(3);
-          GuardedTest.run(
-              emitter,
-              cells,
-              blocks,
-              random,
-              (read, written, other) -> {
-                for (int i = 0; i < blocks * count; i++) {
-                  long gates = (long) (i / count) * cells.gatesStep() + 4L * (i % count);
-                  long row = 4L * (i / count * 2 * count + i % count);
-                  double state = state(cells, read, gates, other.get(row));
-                  double output = sigmoid(read.get(gates + 4L * count * (isCoupled ? 2 : 3)));
-                  assertEquals(state, written.get(row), 1e-5);
-                  assertEquals(
-                      output * activated(cells.activation(), state),
-                      written.get(row + 4L * count),
-                      1e-5);
-                }
-              },
-              3);
+          return new LstmCells(
+              count,
+              isCoupled,
+              functions[random.nextInt(functions.length)],
+              random.nextBoolean() ? 0.7f : 0,
+              4 * (count * (isCoupled ? 3 : 4) + random.nextInt(9)));
+        },
+        (cells, block, read, written, other) -> {
+          long part = 4L * cells.cells();
+          for (int i = 0; i < cells.cells(); i++) {
+            long gates = (long) block * cells.gatesStep() + 4L * i;
+            long row = 2 * block * part + 4L * i;
+            double state = state(cells, read, gates, other.get(row));
+            double output = sigmoid(read.get(gates + part * (cells.isCoupled() ? 2 : 3)));
+            assertEquals(state, written.get(row), 1e-5);
+            assertEquals(
+                output * activated(cells.activation(), state), written.get(row + part), 1e-5);
+          }
         });
   }
 
@@ -392,30 +321,23 @@ class GuardedFloatsTest {
     GuardedTest.rounds(
         level,
         ROUNDS,
-        (_, random, emitter) -> {
+        3,
+        1,
+        (_, random, _) -> {
           int rows = 1 + random.nextInt(20);
           int columns = 1 + random.nextInt(20);
-          int blocks = 1 + random.nextInt(3);
-          Transposed transposed =
-              new Transposed(
-                  rows,
-                  columns,
-                  4 * (columns + random.nextInt(4)),
-                  4 * (blocks * rows + random.nextInt(4)));
-          GuardedTest.run(
-              emitter,
-              transposed,
-              blocks,
-              random,
-              (read, written, _) -> {
-                for (int row = 0; row < blocks * rows; row++) {
-                  for (int c = 0; c < columns; c++) {
-                    assertEquals(
-                        read.get((long) row * transposed.readStep() + 4L * c),
-                        written.get((long) c * transposed.writeStep() + 4L * row));
-                  }
-                }
-              });
+          return new Transposed(
+              rows, columns, 4 * (columns + random.nextInt(4)), 4 * (3 * rows + random.nextInt(4)));
+        },
+        (transposed, block, read, written, _) -> {
+          int rows = transposed.rows();
+          for (int row = block * rows; row < (block + 1) * rows; row++) {
+            for (int c = 0; c < transposed.columns(); c++) {
+              assertEquals(
+                  read.get((long) row * transposed.readStep() + 4L * c),
+                  written.get((long) c * transposed.writeStep() + 4L * row));
+            }
+          }
         });
   }
 
@@ -425,7 +347,9 @@ class GuardedFloatsTest {
     GuardedTest.rounds(
         level,
         ROUNDS,
-        (round, random, emitter) -> {
+        1,
+        1,
+        (round, random, _) -> {
           Way way = Way.values()[round % Way.values().length];
           int channels = 1 + random.nextInt(40);
           int cells = 1 + random.nextInt(6);
@@ -435,20 +359,15 @@ class GuardedFloatsTest {
             columns.add(new Column(left, Math.min(cells - 1, left + 1), random.nextFloat()));
           }
           int lineStep = random.nextBoolean() ? 0 : 4 * cells * channels;
-          ResizedLine line = new ResizedLine(way, columns, lineStep, channels);
-          GuardedTest.run(
-              emitter,
-              line,
-              1,
-              random,
-              (read, written, other) -> {
-                for (int x = 0; x < columns.size(); x++) {
-                  for (int c = 0; c < channels; c++) {
-                    double wanted = between(line, columns.get(x), c, read, other.get(0));
-                    assertEquals(wanted, written.get(4L * (x * channels + c)), 1e-5);
-                  }
-                }
-              });
+          return new ResizedLine(way, columns, lineStep, channels);
+        },
+        (line, _, read, written, other) -> {
+          for (int x = 0; x < line.columns().size(); x++) {
+            for (int c = 0; c < line.channels(); c++) {
+              double wanted = between(line, line.columns().get(x), c, read, other.get(0));
+              assertEquals(wanted, written.get(4L * (x * line.channels() + c)), 1e-5);
+            }
+          }
         });
   }
 

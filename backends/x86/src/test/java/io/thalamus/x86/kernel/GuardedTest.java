@@ -27,44 +27,49 @@ import org.junit.jupiter.params.provider.EnumSource;
 class GuardedTest {
   private static final int ROUNDS = 150;
 
-  /** Compares a result with what it should be. */
+  /** Compares a block of a result with what it should be. */
   @FunctionalInterface
-  interface Judge {
-    void judge(Guarded read, Guarded written, Guarded other);
+  interface Judge<T> {
+    void judge(T source, int block, Guarded read, Guarded written, Guarded other);
   }
 
-  /** One round of a test, with an emitter of its own. */
+  /** Makes the function of a round. */
   @FunctionalInterface
-  interface Round {
-    void run(int number, Random random, Emitter emitter);
+  interface Maker<T> {
+    T make(int round, Random random, Emitter emitter);
   }
 
-  /** Runs the rounds of a test, of which one that fails is told with the seed. */
-  static void rounds(Level level, int count, Round round) {
+  /** Tests a function of a few blocks on floats up to 1; see the other one. */
+  static <T extends FunctionSource> void rounds(
+      Level level, int count, Maker<T> maker, Judge<T> judge) {
+    rounds(level, count, 4, 1, maker, judge);
+  }
+
+  /**
+   * Runs the rounds of a test, of which one that fails is told with the seed.
+   *
+   * @param most blocks
+   * @param magnitude of the floats that are read
+   */
+  static <T extends FunctionSource> void rounds(
+      Level level, int count, int most, float magnitude, Maker<T> maker, Judge<T> judge) {
     Levels.assume(level);
     long seed = Long.getLong("thalamus.seed", 1);
     Random random = new Random(seed);
     for (int i = 0; i < count; i++) {
+      Emitter emitter = new Emitter(level);
+      T source = maker.make(i, random, emitter);
       try {
-        round.run(i, random, new Emitter(level));
+        run(emitter, source, 1 + random.nextInt(most), random, magnitude, judge);
       } catch (AssertionError e) {
-        throw new AssertionError("round " + i + ", seed " + seed + ": " + e.getMessage(), e);
+        throw new AssertionError(
+            "round " + i + ", seed " + seed + ": " + source + ": " + e.getMessage(), e);
       }
     }
   }
 
-  static void run(Emitter emitter, FunctionSource source, long blocks, Random random, Judge judge) {
-    run(emitter, source, blocks, random, judge, 1);
-  }
-
-  /** Runs a function on floats of a magnitude. */
-  static void run(
-      Emitter emitter,
-      FunctionSource source,
-      long blocks,
-      Random random,
-      Judge judge,
-      float magnitude) {
+  private static <T extends FunctionSource> void run(
+      Emitter emitter, T source, int blocks, Random random, float magnitude, Judge<T> judge) {
     Function function = source.emit(emitter);
     try (ExecutableMemory code = ExecutableMemory.of(emitter.finish()).orElseThrow();
         Guarded read = Guarded.of(function.read().bytes(blocks), random.nextBoolean());
@@ -80,9 +85,9 @@ class GuardedTest {
           written.memory().address(),
           other.memory().address(),
           blocks);
-      judge.judge(read, written, other);
-    } catch (AssertionError e) {
-      throw new AssertionError(source + ": " + e.getMessage(), e);
+      for (int block = 0; block < blocks; block++) {
+        judge.judge(source, block, read, written, other);
+      }
     }
   }
 
@@ -93,38 +98,30 @@ class GuardedTest {
     rounds(
         level,
         ROUNDS,
-        (_, random, emitter) -> {
+        (_, random, _) -> {
           Pair pair = all[random.nextInt(all.length)];
           int repeated = pair == Pair.FIRST ? 0 : random.nextInt(3);
           int count = 1 + random.nextInt(70);
-          Pairs pairs =
-              new Pairs(
-                  pair,
-                  count,
-                  repeated == 1,
-                  repeated == 2,
-                  random.nextInt(2) * (count + random.nextInt(3)),
-                  random.nextInt(2) * (count + random.nextInt(3)),
-                  activation(random));
-          int blocks = 1 + random.nextInt(4);
-          run(
-              emitter,
-              pairs,
-              blocks,
-              random,
-              (read, written, other) -> {
-                for (int i = 0; i < blocks * count; i++) {
-                  int block = i / count;
-                  int k = i % count;
-                  double x = read.get(4L * (block * pairs.firstStep() + (repeated == 1 ? 0 : k)));
-                  double y =
-                      pair == Pair.FIRST
-                          ? 0
-                          : other.get(4L * (block * pairs.secondStep() + (repeated == 2 ? 0 : k)));
-                  double wanted = clamp(pairs.activation(), formula(pair, x, y));
-                  assertEquals(wanted, written.get(4L * i), 1e-6);
-                }
-              });
+          return new Pairs(
+              pair,
+              count,
+              repeated == 1,
+              repeated == 2,
+              random.nextInt(2) * (count + random.nextInt(3)),
+              random.nextInt(2) * (count + random.nextInt(3)),
+              activation(random));
+        },
+        (pairs, block, read, written, other) -> {
+          for (int i = 0; i < pairs.count(); i++) {
+            int first = block * pairs.firstStep() + (pairs.isFirstRepeated() ? 0 : i);
+            int second = block * pairs.secondStep() + (pairs.isSecondRepeated() ? 0 : i);
+            double y = pairs.pair() == Pair.FIRST ? 0 : other.get(4L * second);
+            double wanted = formula(pairs.pair(), read.get(4L * first), y);
+            assertEquals(
+                clamp(pairs.activation(), wanted),
+                written.get(4L * (block * pairs.count() + i)),
+                1e-6);
+          }
         });
   }
 
@@ -145,24 +142,18 @@ class GuardedTest {
     rounds(
         level,
         ROUNDS,
-        (_, random, emitter) -> {
-          Taps taps = taps(emitter, random);
-          int blocks = 1 + random.nextInt(3);
-          run(
-              emitter,
-              taps,
-              blocks,
-              random,
-              (read, written, panel) -> {
-                for (int row = 0; row < blocks * taps.rows(); row++) {
-                  for (int c = 0; c < taps.channels(); c++) {
-                    double sum = clamp(taps.activation(), sum(taps, emitter, row, c, read, panel));
-                    double wanted = taps.function().map(kind -> apply(kind, sum)).orElse(sum);
-                    assertEquals(
-                        wanted, written.get((long) row * taps.resultStep() + 4L * c), 1e-4);
-                  }
-                }
-              });
+        3,
+        1,
+        (_, random, emitter) -> taps(emitter, random),
+        (taps, block, read, written, panel) -> {
+          for (int row = block * taps.rows(); row < (block + 1) * taps.rows(); row++) {
+            for (int c = 0; c < taps.channels(); c++) {
+              double sum =
+                  clamp(taps.activation(), sum(taps, new Emitter(level), row, c, read, panel));
+              double wanted = taps.function().map(kind -> apply(kind, sum)).orElse(sum);
+              assertEquals(wanted, written.get((long) row * taps.resultStep() + 4L * c), 1e-4);
+            }
+          }
         });
   }
 
@@ -228,26 +219,18 @@ class GuardedTest {
     rounds(
         Level.AVX2,
         ROUNDS,
-        (_, random, emitter) -> {
-          PaddedRows rows =
-              new PaddedRows(
-                  4 * random.nextInt(5), 4 * (1 + random.nextInt(40)), 4 * random.nextInt(5));
-          int blocks = 1 + random.nextInt(4);
-          run(
-              emitter,
-              rows,
-              blocks,
-              random,
-              (read, written, _) -> {
-                int row = rows.before() + rows.bytes() + rows.after();
-                for (int at = 0; at < blocks * row; at += 4) {
-                  int within = at % row - rows.before();
-                  boolean isZero = within < 0 || within >= rows.bytes();
-                  assertEquals(
-                      isZero ? 0 : read.get((long) at / row * rows.bytes() + within),
-                      written.get(at));
-                }
-              });
+        (_, random, _) ->
+            new PaddedRows(
+                4 * random.nextInt(5), 4 * (1 + random.nextInt(40)), 4 * random.nextInt(5)),
+        (rows, block, read, written, _) -> {
+          int row = rows.before() + rows.bytes() + rows.after();
+          for (int at = 0; at < row; at += 4) {
+            int within = at - rows.before();
+            boolean isZero = within < 0 || within >= rows.bytes();
+            assertEquals(
+                isZero ? 0 : read.get((long) block * rows.bytes() + within),
+                written.get((long) block * row + at));
+          }
         });
   }
 
