@@ -39,25 +39,26 @@ public final class BatchMatrices {
         .add(
             ThalamusExtension.BATCH_MATMUL,
             BatchMatrices::isPossible,
-            (node, tensors, budget) -> new Floats(Blocks.of(node, tensors, budget)),
+            (node, tensors, budget) -> new Floats(Blocks.of(node, tensors, budget), budget),
             TENSOR_FLOAT32)
         .add(
             ThalamusExtension.BATCH_MATMUL,
             BatchMatrices::isPossible,
-            (node, tensors, budget) -> new Integers(Blocks.of(node, tensors, budget)),
+            BatchMatrices::integers,
             TENSOR_INT32)
         .add(
             ThalamusExtension.BATCH_MATMUL,
             BatchMatrices::isPossible,
-            (node, tensors, budget) -> new Integers(Blocks.of(node, tensors, budget)),
+            BatchMatrices::integers,
             ElementTypes.quantized8());
   }
 
   private static boolean isPossible(OperationView operation) {
-    return isFilled(operation.input(0))
-        && isFilled(operation.input(1))
-        && operation.input(2).value().isPresent()
-        && operation.input(3).value().isPresent();
+    return isFilled(operation.input(0)) && isFilled(operation.input(1)) && operation.hasValues(2);
+  }
+
+  private static Step integers(Node node, Tensors tensors, Budget budget) {
+    return new Integers(Blocks.of(node, tensors, budget), budget);
   }
 
   private static boolean isFilled(OperandView input) {
@@ -80,8 +81,7 @@ public final class BatchMatrices {
       Tensor output,
       int rowStride,
       int columnStride,
-      List<Block> blocks,
-      int tiles) {
+      List<Block> blocks) {
     static Blocks of(Node node, Tensors tensors, Budget budget) {
       Products products = node.operation().parameters(Products.class);
       int widest =
@@ -95,7 +95,6 @@ public final class BatchMatrices {
           blocks.add(new Block(run, grid, tile));
         }
       }
-      long work = tensors.output(node).size() * (long) products.inner();
       Matrix first = products.pairs().isEmpty() ? null : products.pairs().get(0).first();
       return new Blocks(
           products,
@@ -104,16 +103,11 @@ public final class BatchMatrices {
           tensors.output(node),
           first == null ? 0 : (int) first.rowStride(),
           first == null ? 0 : (int) first.columnStride(),
-          blocks,
-          Math.clamp(blocks.size(), 1, budget.tiles(work)));
+          blocks);
     }
 
-    int first(int tile) {
-      return (int) ((long) blocks.size() * tile / tiles);
-    }
-
-    int blockRows() {
-      return blocks.stream().mapToInt(block -> block.grid().blockRows()).max().orElse(0);
+    int tiles(Budget budget) {
+      return budget.tiles(output.size() * (long) products.inner());
     }
 
     int blockColumns() {
@@ -146,16 +140,12 @@ public final class BatchMatrices {
   }
 
   /** Products of floats. */
-  private static final class Floats implements Step {
+  private static final class Floats extends UnitStep {
     private final Blocks blocks;
 
-    Floats(Blocks blocks) {
+    Floats(Blocks blocks, Budget budget) {
+      super(blocks.blocks().size(), blocks.tiles(budget));
       this.blocks = blocks;
-    }
-
-    @Override
-    public int tiles() {
-      return blocks.tiles();
     }
 
     @Override
@@ -169,8 +159,8 @@ public final class BatchMatrices {
     }
 
     @Override
-    public void run(Frame frame, Scratch scratch, int tile) {
-      for (int i = blocks.first(tile); i < blocks.first(tile + 1); i++) {
+    void run(Frame frame, Scratch scratch, int first, int end) {
+      for (int i = first; i < end; i++) {
         if (frame.isOver(scratch)) {
           return;
         }
@@ -232,22 +222,18 @@ public final class BatchMatrices {
   }
 
   /** Products of integers, which keep their low bits: of 32 bits, or stored bytes. */
-  private static final class Integers implements Step {
+  private static final class Integers extends UnitStep {
     private final Blocks blocks;
     private final Accumulation accumulation;
     private final int firstZeroPoint;
     private final int secondZeroPoint;
 
-    Integers(Blocks blocks) {
+    Integers(Blocks blocks, Budget budget) {
+      super(blocks.blocks().size(), blocks.tiles(budget));
       this.blocks = blocks;
       accumulation = blocks.products().quantized().orElse(null);
       firstZeroPoint = accumulation == null ? 0 : blocks.first().signedZeroPoint();
       secondZeroPoint = accumulation == null ? 0 : blocks.second().signedZeroPoint();
-    }
-
-    @Override
-    public int tiles() {
-      return blocks.tiles();
     }
 
     /** The columns of the second matrix, and the sums of a row. */
@@ -257,8 +243,8 @@ public final class BatchMatrices {
     }
 
     @Override
-    public void run(Frame frame, Scratch scratch, int tile) {
-      for (int i = blocks.first(tile); i < blocks.first(tile + 1); i++) {
+    void run(Frame frame, Scratch scratch, int first, int end) {
+      for (int i = first; i < end; i++) {
         multiply(frame, scratch, blocks.blocks().get(i));
       }
     }

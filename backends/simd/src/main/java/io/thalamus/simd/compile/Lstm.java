@@ -16,7 +16,6 @@ import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Sequence;
 import io.thalamus.operations.Sequence.Route;
-import io.thalamus.simd.compile.PackedWeights.Weights;
 import io.thalamus.simd.kernel.Clamp;
 import io.thalamus.simd.kernel.Functions;
 import io.thalamus.simd.kernel.Functions.Kind;
@@ -130,8 +129,8 @@ public final class Lstm {
       for (Gate gate : gates(cell)) {
         float[] bias =
             Stored.floats(node.operation().view().input(gate.bias()).value().orElseThrow());
-        inputs.add(new Product(packed(node, tensors, gate.weights(), cell.inputSize()), bias));
-        PackedMatrix recurrent = packed(node, tensors, gate.recurrentWeights(), cell.outputs());
+        inputs.add(new Product(Products.packed(node, tensors, gate.weights()), bias));
+        PackedMatrix recurrent = Products.packed(node, tensors, gate.recurrentWeights());
         states.add(new Product(recurrent, new float[cell.cells()]));
       }
       return new Direction(
@@ -144,22 +143,6 @@ public final class Lstm {
           route.stateOutputs().stream().map(i -> tensors.get(node.outputs().get(i))).toList(),
           inputs,
           states);
-    }
-
-    private static PackedMatrix packed(Node node, Tensors tensors, int input, int depth) {
-      OperandView view = node.operation().view().input(input);
-      int columns = view.shape().dimension(0);
-      return tensors
-          .weights()
-          .next(
-              () -> {
-                float[] values = Stored.floats(view.value().orElseThrow());
-                return new Weights(
-                    node.inputs().get(input),
-                    PackedMatrix.of(depth, columns, (row, column) -> values[column * depth + row]),
-                    null);
-              })
-          .matrix();
     }
 
     @Override

@@ -40,21 +40,9 @@ public final class Products {
     int depth = patches.columns();
     int columns = filter.shape().dimension(0);
     if (quantized.isEmpty()) {
-      Weights weights =
-          tensors
-              .weights()
-              .next(
-                  () -> {
-                    float[] values = Stored.floats(filter.value().orElseThrow());
-                    return new Weights(
-                        operand,
-                        PackedMatrix.of(
-                            depth, columns, (row, column) -> values[column * depth + row]),
-                        null);
-                  });
       return new FloatProduct(
           patches,
-          new Product(weights.matrix(), Stored.floats(bias)),
+          new Product(packed(node, tensors, 1), Stored.floats(bias)),
           node.added().isPresent() ? tensors.get(node.added().getAsInt()) : null,
           output,
           Clamp.of(node.activation()),
@@ -84,6 +72,24 @@ public final class Products {
         output,
         weights.parts().bounds(),
         budget);
+  }
+
+  /** The packed weights of an input that holds a row of floats for each column of the result. */
+  static PackedMatrix packed(Node node, Tensors tensors, int input) {
+    OperandView view = node.operation().view().input(input);
+    int columns = view.shape().dimension(0);
+    int depth = (int) (view.shape().elementCount() / columns);
+    return tensors
+        .weights()
+        .next(
+            () -> {
+              float[] values = Stored.floats(view.value().orElseThrow());
+              return new Weights(
+                  node.inputs().get(input),
+                  PackedMatrix.of(depth, columns, (row, column) -> values[column * depth + row]),
+                  null);
+            })
+        .matrix();
   }
 
   /** The largest magnitude of a stored input less its zero point. */
