@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.driver;
 
+import io.thalamus.model.OperandType;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
@@ -52,6 +53,26 @@ public record StaticGraph(Subgraph graph, List<ResolvedOperation> operations, Li
       shapes[i] = shapes[i] == null ? graph.operands().get(i).shape() : shapes[i];
     }
     return new StaticGraph(graph, operations, List.of(shapes));
+  }
+
+  /**
+   * Returns the implementations of all operations, in their order.
+   *
+   * @throws ValidationException where an operation is not in the table
+   */
+  public <T> List<T> implementations(OperationTable<T> table, OperationCatalog catalog)
+      throws ValidationException {
+    List<T> found = new ArrayList<>();
+    for (ResolvedOperation operation : operations) {
+      OperationView view = operation.view();
+      OperandType type = catalog.find(view.type()).orElseThrow().kernelType(view);
+      found.add(
+          table
+              .find(type, view)
+              .orElseThrow(
+                  () -> new ValidationException(view.type().text() + " does not take this form")));
+    }
+    return found;
   }
 
   /**

@@ -11,13 +11,11 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Operand;
-import io.thalamus.model.OperandType;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
 import io.thalamus.npu.compile.NpuCompilation.Step;
 import io.thalamus.npu.machine.Architecture;
 import io.thalamus.operations.OperationCatalog;
-import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.ValidationException;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -65,7 +63,7 @@ public final class NpuCompiler {
   private final class Graph {
     private final StaticGraph graph;
     private final PrepareConfig config;
-    private final List<Lowering> lowerings = new ArrayList<>();
+    private final List<Lowering> lowerings;
 
     /** By operand, the one whose place it shares. */
     private final int[] roots;
@@ -85,20 +83,11 @@ public final class NpuCompiler {
       Arrays.setAll(roots, i -> i);
       Arrays.fill(first, Integer.MAX_VALUE);
       Arrays.fill(last, Integer.MIN_VALUE);
-      for (int i = 0; i < graph.operations().size(); i++) {
+      lowerings = graph.implementations(table, catalog);
+      for (int i = 0; i < lowerings.size(); i++) {
         Checkpoint.pass(config);
         Operation declared = graph.graph().operations().get(i);
-        ResolvedOperation operation = graph.operations().get(i);
-        OperandType type = catalog.find(declared.type()).orElseThrow().kernelType(operation.view());
-        Lowering lowering =
-            table
-                .find(type, operation.view())
-                .orElseThrow(
-                    () ->
-                        new ValidationException(
-                            declared.type().text() + " does not take this form"));
-        lowerings.add(lowering);
-        if (lowering.isAlias()) {
+        if (lowerings.get(i).isAlias()) {
           roots[declared.outputs().get(0)] = roots[declared.inputs().get(0)];
         }
       }

@@ -13,7 +13,6 @@ import io.thalamus.model.OperandType;
 import io.thalamus.model.Operation;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationCatalog;
-import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.ValidationException;
 import io.thalamus.simd.kernel.Lanes;
 import io.thalamus.simd.program.Budget;
@@ -80,18 +79,11 @@ public final class GraphCompiler {
       PrepareConfig config,
       PackedWeights weights)
       throws ValidationException, DeviceException {
+    List<Lowering> lowerings = graph.implementations(table, catalog);
     List<Node> nodes = new ArrayList<>();
-    for (int i = 0; i < graph.operations().size(); i++) {
+    for (int i = 0; i < lowerings.size(); i++) {
       Operation declared = graph.graph().operations().get(i);
-      ResolvedOperation operation = graph.operations().get(i);
-      OperandType type = catalog.find(declared.type()).orElseThrow().kernelType(operation.view());
-      Lowering lowering =
-          table
-              .find(type, operation.view())
-              .orElseThrow(
-                  () ->
-                      new ValidationException(declared.type().text() + " does not take this form"));
-      nodes.add(Node.of(declared, operation, lowering));
+      nodes.add(Node.of(declared, graph.operations().get(i), lowerings.get(i)));
     }
     return new GraphCompiler(graph, Fusion.fuse(graph, nodes), budget, config, weights).compile();
   }

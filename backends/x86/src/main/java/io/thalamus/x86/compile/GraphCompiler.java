@@ -8,9 +8,7 @@ import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Operation;
-import io.thalamus.model.OperationType;
 import io.thalamus.operations.OperationCatalog;
-import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.ValidationException;
 import io.thalamus.x86.asm.Level;
@@ -61,18 +59,16 @@ public final class GraphCompiler {
   private Program compile(
       OperationTable<Lowering> table, OperationCatalog catalog, PrepareConfig config)
       throws ValidationException, DeviceException {
-    Lowering[] lowerings = new Lowering[graph.operations().size()];
-    for (int i = 0; i < lowerings.length; i++) {
-      lowerings[i] = lowering(i, table, catalog);
-    }
+    List<Lowering> lowerings = graph.implementations(table, catalog);
     Fusion.Step[] steps =
-        Fusion.of(graph, i -> lowerings[i].takesFunction(graph.operations().get(i)));
+        Fusion.of(graph, i -> lowerings.get(i).takesFunction(graph.operations().get(i)));
     List<Integer> inputs = graph.graph().inputIndexes();
     inputs.forEach(input -> place(input).use(0));
-    for (int i = 0; i < lowerings.length; i++) {
+    for (int i = 0; i < lowerings.size(); i++) {
       Checkpoint.pass(config);
       program.nextStep();
-      lower(graph.graph().operations().get(i), graph.operations().get(i), lowerings[i], steps[i]);
+      lower(
+          graph.graph().operations().get(i), graph.operations().get(i), lowerings.get(i), steps[i]);
       program.endOperation();
     }
     program.nextStep();
@@ -82,15 +78,6 @@ public final class GraphCompiler {
         inputs.stream().map(this::place).toArray(Place[]::new),
         outputs.stream().map(this::place).toArray(Place[]::new),
         outputs.stream().map(graph.shapes()::get).toList());
-  }
-
-  private Lowering lowering(int index, OperationTable<Lowering> table, OperationCatalog catalog)
-      throws ValidationException {
-    OperationType type = graph.graph().operations().get(index).type();
-    OperationView view = graph.operations().get(index).view();
-    return table
-        .find(catalog.find(type).orElseThrow().kernelType(view), view)
-        .orElseThrow(() -> new ValidationException(type.text() + " does not take this form"));
   }
 
   private void lower(
