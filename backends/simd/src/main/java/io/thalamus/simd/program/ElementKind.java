@@ -5,22 +5,25 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.WideTypes;
 import java.lang.foreign.MemorySegment;
+import java.lang.reflect.Array;
 import java.util.Optional;
 
 /** The arrays in which the elements of a type stand. */
 public enum ElementKind {
-  FLOATS(Float.BYTES),
+  FLOATS(float.class, Float.BYTES),
   /** Quantized integers as they are stored, and truth values. */
-  BYTES(Byte.BYTES),
-  INTS(Integer.BYTES),
+  BYTES(byte.class, Byte.BYTES),
+  INTS(int.class, Integer.BYTES),
   /** Integers, and floats of 16 bits by their bits. */
-  SHORTS(Short.BYTES),
-  LONGS(Long.BYTES),
-  DOUBLES(Double.BYTES);
+  SHORTS(short.class, Short.BYTES),
+  LONGS(long.class, Long.BYTES),
+  DOUBLES(double.class, Double.BYTES);
 
+  private final Class<?> element;
   private final int size;
 
-  ElementKind(int size) {
+  ElementKind(Class<?> element, int size) {
+    this.element = element;
     this.size = size;
   }
 
@@ -51,14 +54,7 @@ public enum ElementKind {
 
   /** Returns an array of zeros. */
   Object newArray(int length) {
-    return switch (this) {
-      case FLOATS -> new float[length];
-      case BYTES -> new byte[length];
-      case INTS -> new int[length];
-      case SHORTS -> new short[length];
-      case LONGS -> new long[length];
-      case DOUBLES -> new double[length];
-    };
+    return Array.newInstance(element, length);
   }
 
   /** Returns the memory of an array of this kind. */
@@ -75,14 +71,8 @@ public enum ElementKind {
 
   /** Returns the length of an array; 0 if it is of another kind, or there is none. */
   int length(Object array) {
-    return switch (array) {
-      case float[] floats when this == FLOATS -> floats.length;
-      case byte[] bytes when this == BYTES -> bytes.length;
-      case int[] ints when this == INTS -> ints.length;
-      case short[] shorts when this == SHORTS -> shorts.length;
-      case long[] longs when this == LONGS -> longs.length;
-      case double[] doubles when this == DOUBLES -> doubles.length;
-      case null, default -> 0;
-    };
+    return array != null && array.getClass().componentType() == element
+        ? Array.getLength(array)
+        : 0;
   }
 }
