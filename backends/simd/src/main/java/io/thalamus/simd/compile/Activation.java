@@ -23,7 +23,6 @@ import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
 import io.thalamus.simd.program.Span;
-import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
 import java.util.function.IntUnaryOperator;
 
@@ -90,8 +89,11 @@ public final class Activation {
     table.add(
         code,
         Activation::isPossible,
-        (node, tensors, budget) ->
-            new Floating(kind, clamp, tensors.input(node, 0), tensors.output(node), budget),
+        (node, tensors, budget) -> {
+          Tensor output = tensors.output(node);
+          Span span = Span.of(output.size(), kind == Kind.CLAMP ? 1 : 8, budget);
+          return new Floating(kind, clamp, tensors.input(node, 0), output, span);
+        },
         TENSOR_FLOAT32);
   }
 
@@ -104,12 +106,7 @@ public final class Activation {
   }
 
   /** Floats bent by an exponential where they are negative, in double. */
-  private record Elu(Tensor input, Tensor output, float alpha, Span span) implements Step {
-    @Override
-    public int tiles() {
-      return span.tiles();
-    }
-
+  private record Elu(Tensor input, Tensor output, float alpha, Span span) implements SpanStep {
     @Override
     public void run(Frame frame, Scratch scratch, int tile) {
       float[] in = frame.floats(input);
@@ -126,12 +123,7 @@ public final class Activation {
 
   /** Integers without their sign, or with the other one. */
   private record Magnitude(boolean isAbsolute, Tensor input, Tensor output, Span span)
-      implements Step {
-    @Override
-    public int tiles() {
-      return span.tiles();
-    }
-
+      implements SpanStep {
     @Override
     public void run(Frame frame, Scratch scratch, int tile) {
       int[] in = frame.ints(input);
@@ -163,26 +155,8 @@ public final class Activation {
   }
 
   /** A function of floats. */
-  private static final class Floating implements Step {
-    private final Kind kind;
-    private final Clamp clamp;
-    private final Tensor input;
-    private final Tensor output;
-    private final Span span;
-
-    Floating(Kind kind, Clamp clamp, Tensor input, Tensor output, Budget budget) {
-      this.kind = kind;
-      this.clamp = clamp;
-      this.input = input;
-      this.output = output;
-      span = Span.of(output.size(), kind == Kind.CLAMP ? 1 : 8, budget);
-    }
-
-    @Override
-    public int tiles() {
-      return span.tiles();
-    }
-
+  private record Floating(Kind kind, Clamp clamp, Tensor input, Tensor output, Span span)
+      implements SpanStep {
     @Override
     public void run(Frame frame, Scratch scratch, int tile) {
       int first = span.first(tile);
@@ -199,22 +173,9 @@ public final class Activation {
   }
 
   /** A function of stored bytes, all of whose results have been computed before. */
-  static final class Lookup implements Step {
-    private final Tensor input;
-    private final Tensor output;
-    private final byte[] table;
-    private final Span span;
-
+  record Lookup(Tensor input, Tensor output, byte[] table, Span span) implements SpanStep {
     Lookup(Tensor input, Tensor output, byte[] table, Budget budget) {
-      this.input = input;
-      this.output = output;
-      this.table = table;
-      span = Span.of(output.size(), 16, budget);
-    }
-
-    @Override
-    public int tiles() {
-      return span.tiles();
+      this(input, output, table, Span.of(output.size(), 16, budget));
     }
 
     @Override

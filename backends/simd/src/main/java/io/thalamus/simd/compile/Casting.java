@@ -11,7 +11,6 @@ import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
 import io.thalamus.simd.program.Span;
-import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
 
 /**
@@ -73,12 +72,7 @@ public final class Casting {
    */
   private record Cast(
       Tensor input, Tensor output, Elements from, Elements to, boolean isSaturating, Span span)
-      implements Step {
-    @Override
-    public int tiles() {
-      return span.tiles();
-    }
-
+      implements SpanStep {
     @Override
     public void run(Frame frame, Scratch scratch, int tile) {
       Object in = frame.array(input);

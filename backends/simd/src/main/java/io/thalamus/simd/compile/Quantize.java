@@ -14,7 +14,6 @@ import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
 import io.thalamus.simd.program.Span;
-import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
 
 /** Floats made stored bytes, and the reverse. */
@@ -57,12 +56,7 @@ public final class Quantize {
    * @param zeroPoint of the bytes once they are signed
    */
   private record ToFloats(Tensor input, Tensor output, int zeroPoint, float scale, Span span)
-      implements Step {
-    @Override
-    public int tiles() {
-      return span.tiles();
-    }
-
+      implements SpanStep {
     @Override
     public void run(Frame frame, Scratch scratch, int tile) {
       byte[] in = frame.bytes(input);
@@ -82,12 +76,8 @@ public final class Quantize {
    * @param isEven whether the even one of two that are as near is taken, not the one that is
    *     farther from zero
    */
-  private record ToBytes(Tensor input, Tensor output, boolean isEven, Span span) implements Step {
-    @Override
-    public int tiles() {
-      return span.tiles();
-    }
-
+  private record ToBytes(Tensor input, Tensor output, boolean isEven, Span span)
+      implements SpanStep {
     @Override
     public void run(Frame frame, Scratch scratch, int tile) {
       float[] in = frame.floats(input);

@@ -16,7 +16,6 @@ import io.thalamus.simd.program.ElementKind;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
 import io.thalamus.simd.program.Span;
-import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
 import java.util.Optional;
 import java.util.function.IntUnaryOperator;
@@ -75,12 +74,7 @@ public final class Selection {
       byte[] firstTable,
       byte[] secondTable,
       Span span)
-      implements Step {
-    @Override
-    public int tiles() {
-      return span.tiles();
-    }
-
+      implements SpanStep {
     @Override
     public void run(Frame frame, Scratch scratch, int tile) {
       byte[] answers = frame.bytes(condition);
