@@ -73,7 +73,7 @@ public final class Convolution {
   }
 
   /** The common part of both convolutions and of fully connected layers. */
-  record Weighted(Lowering lowering) implements Lowering {
+  record Weighted(Lowering lowering) implements Lowering.OfFirst {
     static OperandCode[] types() {
       return new OperandCode[] {TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED};
     }
@@ -97,11 +97,6 @@ public final class Convolution {
     @Override
     public Step lower(Node node, Tensors tensors, Budget budget) {
       return lowering.lower(node, tensors, budget);
-    }
-
-    @Override
-    public boolean reads(ResolvedOperation operation, int input) {
-      return input == 0;
     }
 
     @Override

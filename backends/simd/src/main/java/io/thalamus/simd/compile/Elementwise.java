@@ -17,7 +17,6 @@ import io.thalamus.operations.Elementwise.QuantizedProduct;
 import io.thalamus.operations.Elementwise.QuantizedSum;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.OperationView;
-import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.ValidationException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.kernel.Clamp;
@@ -32,11 +31,11 @@ public final class Elementwise {
     for (OperationCode code :
         new OperationCode[] {OperationCode.ADD, OperationCode.SUB, OperationCode.MUL}) {
       table
-          .add(code, Elementwise::isPossible, new Fusable(code), TENSOR_FLOAT32)
+          .add(code, Elementwise::isPossible, clamped(code), TENSOR_FLOAT32)
           .add(code, Elementwise::isPossible, Elementwise::stored, ElementTypes.quantized8());
     }
     table.add(
-        OperationCode.DIV, Elementwise::isPossible, new Fusable(OperationCode.DIV), TENSOR_FLOAT32);
+        OperationCode.DIV, Elementwise::isPossible, clamped(OperationCode.DIV), TENSOR_FLOAT32);
     unclamped(table, OperationCode.MAXIMUM, FloatPairs.Kind.MAXIMUM);
     unclamped(table, OperationCode.MINIMUM, FloatPairs.Kind.MINIMUM);
     extreme(table, OperationCode.MAXIMUM, true);
@@ -132,23 +131,11 @@ public final class Elementwise {
     }
   }
 
-  /** A float function whose activation is applied within. */
-  private record Fusable(OperationCode code) implements Lowering {
-    @Override
-    public Step lower(Node node, Tensors tensors, Budget budget) {
-      return floats(
-          FloatPairs.Kind.valueOf(code.name()), Clamp.of(node.activation()), node, tensors, budget);
-    }
-
-    @Override
-    public FusedActivation activation(ResolvedOperation operation) {
-      return operation.parameters(Plain.class).activation();
-    }
-
-    @Override
-    public boolean takesActivation(ResolvedOperation operation) {
-      return true;
-    }
+  private static Lowering clamped(OperationCode code) {
+    FloatPairs.Kind kind = FloatPairs.Kind.valueOf(code.name());
+    return new Lowering.Clamped(
+        (node, tensors, budget) -> floats(kind, Clamp.of(node.activation()), node, tensors, budget),
+        operation -> operation.parameters(Plain.class).activation());
   }
 
   private static Step floats(

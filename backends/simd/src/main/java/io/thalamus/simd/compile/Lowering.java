@@ -5,6 +5,7 @@ import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Step;
+import java.util.function.Function;
 
 /**
  * Makes the step of an operation, once the places of its tensors are known; says beforehand what
@@ -47,5 +48,37 @@ public interface Lowering {
   /** Returns true if results can be clamped within the step. */
   default boolean takesActivation(ResolvedOperation operation) {
     return false;
+  }
+
+  /** One whose step reads the first input only: the others are parameters, or packed. */
+  @FunctionalInterface
+  interface OfFirst extends Lowering {
+    @Override
+    default boolean reads(ResolvedOperation operation, int input) {
+      return input == 0;
+    }
+  }
+
+  /**
+   * One of floats whose step clamps its results.
+   *
+   * @param own the activation that is part of an operation itself
+   */
+  record Clamped(Lowering lowering, Function<ResolvedOperation, FusedActivation> own)
+      implements Lowering {
+    @Override
+    public Step lower(Node node, Tensors tensors, Budget budget) {
+      return lowering.lower(node, tensors, budget);
+    }
+
+    @Override
+    public FusedActivation activation(ResolvedOperation operation) {
+      return own.apply(operation);
+    }
+
+    @Override
+    public boolean takesActivation(ResolvedOperation operation) {
+      return true;
+    }
   }
 }

@@ -7,7 +7,6 @@ import io.thalamus.model.OperationType;
 import io.thalamus.operations.Moves;
 import io.thalamus.operations.Moves.Part;
 import io.thalamus.operations.OperationView;
-import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
@@ -20,7 +19,7 @@ import java.util.OptionalInt;
 import java.util.stream.IntStream;
 
 /** Puts the elements of one tensor elsewhere, in runs; what else it is given are parameters. */
-final class Moving implements Lowering {
+final class Moving {
   /** The types of what is moved. */
   static final OperandCode[] TYPES = {
     OperandCode.TENSOR_FLOAT32,
@@ -30,26 +29,18 @@ final class Moving implements Lowering {
     OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
   };
 
+  private Moving() {}
+
   /** Adds operations whose parameters are {@link Moves} of their first input. */
   static void register(OperationTable.Builder<Lowering> table, OperationType... codes) {
     for (OperationType code : codes) {
-      table.add(code, Moving::isPossible, new Moving(), TYPES);
+      table.add(code, Moving::isPossible, (Lowering.OfFirst) Moving::step, TYPES);
     }
   }
 
   /** Returns true if the shape of the tensor, and the values behind it, are known. */
   private static boolean isPossible(OperationView operation) {
     return operation.input(0).isShapeKnown() && operation.hasValuesWhereGiven(1);
-  }
-
-  @Override
-  public boolean reads(ResolvedOperation operation, int input) {
-    return input == 0;
-  }
-
-  @Override
-  public Step lower(Node node, Tensors tensors, Budget budget) {
-    return step(node, tensors, budget);
   }
 
   /** The step of an operation whose parameters are {@link Moves}. */

@@ -27,17 +27,13 @@ public final class Pooling {
     for (OperationCode code :
         new OperationCode[] {OperationCode.AVERAGE_POOL_2D, OperationCode.MAX_POOL_2D}) {
       boolean isMaximum = code == OperationCode.MAX_POOL_2D;
+      Lowering lowering = (node, tensors, budget) -> lower(isMaximum, node, tensors, budget);
+      Lowering clamped =
+          new Lowering.Clamped(
+              lowering, operation -> operation.parameters(Parameters.class).activation());
       table
-          .add(
-              code,
-              Pooling::isPossible,
-              new Fusable((node, tensors, budget) -> lower(isMaximum, node, tensors, budget)),
-              TENSOR_FLOAT32)
-          .add(
-              code,
-              Pooling::isPossible,
-              (node, tensors, budget) -> lower(isMaximum, node, tensors, budget),
-              ElementTypes.quantized8());
+          .add(code, Pooling::isPossible, clamped, TENSOR_FLOAT32)
+          .add(code, Pooling::isPossible, lowering, ElementTypes.quantized8());
     }
     table.add(
         ThalamusExtension.AVERAGE_POOL_2D,
@@ -76,24 +72,6 @@ public final class Pooling {
       return new FloatPool(isMaximum, windows, output, Clamp.of(node.activation()), lines, tiles);
     }
     return new StoredPool(isMaximum, windows, output, parameters, lines, tiles);
-  }
-
-  /** A float pooling whose activation is applied within. */
-  private record Fusable(Lowering lowering) implements Lowering {
-    @Override
-    public Step lower(Node node, Tensors tensors, Budget budget) {
-      return lowering.lower(node, tensors, budget);
-    }
-
-    @Override
-    public FusedActivation activation(io.thalamus.operations.ResolvedOperation operation) {
-      return operation.parameters(Parameters.class).activation();
-    }
-
-    @Override
-    public boolean takesActivation(io.thalamus.operations.ResolvedOperation operation) {
-      return true;
-    }
   }
 
   /**

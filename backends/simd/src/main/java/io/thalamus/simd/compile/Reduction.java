@@ -13,7 +13,6 @@ import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.Reduction.Parameters;
-import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.StridedCopy;
 import io.thalamus.simd.kernel.Lanes;
 import io.thalamus.simd.program.Budget;
@@ -33,7 +32,11 @@ public final class Reduction {
   private Reduction() {}
 
   public static void register(OperationTable.Builder<Lowering> table) {
-    table.add(OperationCode.MEAN, Reduction::isMeanPossible, new Mean(), ElementTypes.quantized8());
+    table.add(
+        OperationCode.MEAN,
+        Reduction::isMeanPossible,
+        (Lowering.OfFirst) Reduction::mean,
+        ElementTypes.quantized8());
     for (OperationCode code :
         new OperationCode[] {
           OperationCode.MEAN,
@@ -42,15 +45,15 @@ public final class Reduction {
           OperationCode.REDUCE_MAX,
           OperationCode.REDUCE_MIN
         }) {
-      table.add(code, Reduction::isPossible, new Floats(code), TENSOR_FLOAT32);
+      table.add(code, Reduction::isPossible, floats(code), TENSOR_FLOAT32);
     }
     for (OperationCode code :
         new OperationCode[] {OperationCode.REDUCE_MAX, OperationCode.REDUCE_MIN}) {
-      table.add(code, Reduction::isPossible, new Bytes(code), ElementTypes.quantized8());
+      table.add(code, Reduction::isPossible, bytes(code), ElementTypes.quantized8());
     }
     for (OperationCode code :
         new OperationCode[] {OperationCode.REDUCE_ANY, OperationCode.REDUCE_ALL}) {
-      table.add(code, Reduction::isPossible, new Bytes(code), TENSOR_BOOL8);
+      table.add(code, Reduction::isPossible, bytes(code), TENSOR_BOOL8);
     }
   }
 
@@ -65,36 +68,23 @@ public final class Reduction {
   }
 
   /** Floats in several steps, or in one. */
-  private record Floats(OperationCode code) implements Lowering {
-    @Override
-    public Step lower(Node node, Tensors tensors, Budget budget) {
+  private static Lowering.OfFirst floats(OperationCode code) {
+    return (node, tensors, budget) -> {
       Tensor input = tensors.input(node, 0);
       List<ReducedCells> steps =
           ReducedCells.steps(input.shape(), node.operation().view().input(1).int32s());
       return new ReducedFloats(code, steps, input, tensors.output(node), budget);
-    }
-
-    @Override
-    public boolean reads(ResolvedOperation operation, int input) {
-      return input == 0;
-    }
+    };
   }
 
   /** Stored bytes or truth values. */
-  private record Bytes(OperationCode code) implements Lowering {
-    @Override
-    public Step lower(Node node, Tensors tensors, Budget budget) {
-      return new ReducedBytes(
-          code,
-          node.operation().parameters(Parameters.class),
-          tensors.input(node, 0),
-          tensors.output(node));
-    }
-
-    @Override
-    public boolean reads(ResolvedOperation operation, int input) {
-      return input == 0;
-    }
+  private static Lowering.OfFirst bytes(OperationCode code) {
+    return (node, tensors, budget) ->
+        new ReducedBytes(
+            code,
+            node.operation().parameters(Parameters.class),
+            tensors.input(node, 0),
+            tensors.output(node));
   }
 
   /** The extremes of stored bytes, which truth values have too: one run after the other. */
@@ -139,20 +129,11 @@ public final class Reduction {
             .isPresent();
   }
 
-  /** Reads the data only. */
-  private record Mean() implements Lowering {
-    @Override
-    public Step lower(Node node, Tensors tensors, Budget budget) {
-      Tensor input = tensors.input(node, 0);
-      ReducedCells cells =
-          ReducedCells.of(input.shape(), node.operation().view().input(1).int32s()).orElseThrow();
-      return new MeanStep(input, tensors.output(node), cells, budget);
-    }
-
-    @Override
-    public boolean reads(ResolvedOperation operation, int input) {
-      return input == 0;
-    }
+  private static Step mean(Node node, Tensors tensors, Budget budget) {
+    Tensor input = tensors.input(node, 0);
+    ReducedCells cells =
+        ReducedCells.of(input.shape(), node.operation().view().input(1).int32s()).orElseThrow();
+    return new MeanStep(input, tensors.output(node), cells, budget);
   }
 
   /** Some of the outer elements are a tile. */

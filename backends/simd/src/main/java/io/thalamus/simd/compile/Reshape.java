@@ -4,22 +4,16 @@ package io.thalamus.simd.compile;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.OperationView;
-import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Step;
 
 /** Operations that give a tensor other dimensions: the same place by another name. */
 public final class Reshape {
   private static final Lowering ALIAS =
-      new Lowering() {
+      new Lowering.OfFirst() {
         @Override
         public Step lower(Node node, Tensors tensors, Budget budget) {
           throw new IllegalStateException("an alias has no step");
-        }
-
-        @Override
-        public boolean reads(ResolvedOperation operation, int input) {
-          return input == 0;
         }
 
         @Override
