@@ -5,13 +5,14 @@ import io.thalamus.driver.cache.CacheContents;
 import io.thalamus.driver.cache.CachedGraph;
 import io.thalamus.memory.files.Digests;
 import io.thalamus.model.Subgraph;
+import io.thalamus.model.wire.Decoder;
+import io.thalamus.model.wire.Encoder;
+import io.thalamus.model.wire.WireFormatException;
 import io.thalamus.simd.compile.ExactParts;
 import io.thalamus.simd.compile.PackedWeights.Weights;
 import io.thalamus.simd.kernel.PackedMatrix;
 import java.io.ByteArrayOutputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
@@ -38,13 +39,12 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
   private static final int MAGIC = 'T' | 'S' << 8 | 'M' << 16 | 'D' << 24;
 
   /** Changes with the layout of the files. */
-  private static final int VERSION = 4;
+  private static final int VERSION = 5;
 
   /** Bytes of a cache line: floats are used where they are. */
   private static final int ALIGNMENT = 64;
 
-  private static final int SETTINGS = 32;
-  private static final int FIXED = 2 * Integer.BYTES + SETTINGS;
+  private static final int FIXED = 2 * Integer.BYTES;
 
   CachedProgram {
     weights = List.copyOf(weights);
@@ -62,17 +62,10 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
    */
   Optional<CacheContents> write(String version, long most) {
     List<Packed> packed = weights.stream().map(one -> Packed.of(one.matrix())).toList();
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     ByteArrayOutputStream values = new ByteArrayOutputStream();
-    try (DataOutputStream out = new DataOutputStream(bytes)) {
-      out.writeInt(MAGIC);
-      out.writeInt(VERSION);
-      out.write(settings(version));
-      CachedGraph.write(graph, onlyPacked(), out, values);
-      write(packed, out);
-    } catch (IOException e) {
-      throw new UncheckedIOException("memory cannot be written", e);
-    }
+    Encoder out = new Encoder().int32(MAGIC).int32(VERSION).bytes(settings(version));
+    CachedGraph.write(graph, onlyPacked(), out, values);
+    write(packed, out);
     if (values.size() + packed.stream().mapToLong(Packed::room).sum() > most) {
       return Optional.empty();
     }
@@ -82,7 +75,7 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
     }
     return Optional.of(
         new CacheContents(
-            List.of(bytes.toByteArray()), List.of(MemorySegment.ofArray(values.toByteArray()))));
+            List.of(out.toArray()), List.of(MemorySegment.ofArray(values.toByteArray()))));
   }
 
   /** Returns the operands of whose values nothing but the packed form is read. */
@@ -118,23 +111,16 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
     }
   }
 
-  private void write(List<Packed> packed, DataOutputStream out) throws IOException {
-    out.writeInt(weights.size());
+  private void write(List<Packed> packed, Encoder out) {
+    out.int32(weights.size());
     for (int i = 0; i < weights.size(); i++) {
       Weights one = weights.get(i);
-      out.writeInt(one.operand());
-      out.writeInt(one.matrix().rows());
-      out.writeInt(one.matrix().columns());
-      out.writeInt(packed.get(i).bytes().length);
-      out.writeBoolean(packed.get(i).isNarrow());
-      out.writeInt(packed.get(i).least());
-      out.writeInt(one.parts() == null ? 0 : one.parts().bounds().size());
-      if (one.parts() != null) {
-        out.writeLong(one.parts().largest());
-        for (int bound : one.parts().bounds()) {
-          out.writeInt(bound);
-        }
-      }
+      out.int32(one.operand()).int32(one.matrix().rows()).int32(one.matrix().columns());
+      out.int32(packed.get(i).bytes().length);
+      out.bool(packed.get(i).isNarrow()).int32(packed.get(i).least());
+      out.optional(
+          Optional.ofNullable(one.parts()),
+          (to, parts) -> to.int64(parts.largest()).list(parts.bounds(), Encoder::int32));
     }
   }
 
@@ -144,13 +130,12 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
    * @throws IOException if another version of the device wrote them, or for other vectors
    */
   static CachedProgram read(CacheContents contents, String version) throws IOException {
-    ByteBuffer in = ByteBuffer.wrap(contents.modelCache().getFirst());
-    if (in.remaining() < FIXED || in.getInt() != MAGIC || in.getInt() != VERSION) {
+    byte[] file = contents.modelCache().getFirst();
+    Decoder in = new Decoder(file);
+    if (file.length < FIXED || in.int32() != MAGIC || in.int32() != VERSION) {
       throw new IOException("the cache has the format of another version");
     }
-    byte[] settings = new byte[SETTINGS];
-    in.get(settings);
-    if (!Arrays.equals(settings, settings(version))) {
+    if (!Arrays.equals(in.bytes(), settings(version))) {
       throw new IOException("the cache was made by another version, or for other vectors");
     }
     MemorySegment data = contents.dataCache().getFirst();
@@ -158,19 +143,19 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
     Subgraph graph = CachedGraph.read(in, values);
     List<Weights> weights = new ArrayList<>();
     int at = values.position();
-    for (int left = in.getInt(); left > 0; left--) {
-      int operand = in.getInt();
-      int rows = in.getInt();
-      int columns = in.getInt();
-      int bytes = in.getInt();
-      boolean isNarrow = in.get() != 0;
-      int least = in.getInt();
+    for (int left = in.int32(); left > 0; left--) {
+      int operand = in.int32();
+      int rows = in.int32();
+      int columns = in.int32();
+      int bytes = in.int32();
+      boolean isNarrow = in.bool();
+      int least = in.int32();
       at = aligned(at);
       PackedMatrix matrix =
           isNarrow
               ? PackedMatrix.of(rows, columns, least, data.asSlice(at, bytes))
               : PackedMatrix.of(rows, columns, data.asSlice(at, bytes));
-      weights.add(new Weights(operand, matrix, readParts(in)));
+      weights.add(new Weights(operand, matrix, in.optional(CachedProgram::parts).orElse(null)));
       at += bytes;
     }
     return new CachedProgram(graph, weights);
@@ -180,16 +165,8 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
     return Math.ceilDiv(at, ALIGNMENT) * ALIGNMENT;
   }
 
-  private static ExactParts readParts(ByteBuffer in) {
-    int count = in.getInt();
-    if (count == 0) {
-      return null;
-    }
-    long largest = in.getLong();
-    List<Integer> bounds = new ArrayList<>();
-    for (int i = 0; i < count; i++) {
-      bounds.add(in.getInt());
-    }
-    return new ExactParts(bounds, largest);
+  private static ExactParts parts(Decoder in) throws WireFormatException {
+    long largest = in.int64();
+    return new ExactParts(in.list(Decoder::int32), largest);
   }
 }

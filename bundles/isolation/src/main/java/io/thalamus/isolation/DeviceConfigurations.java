@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.isolation;
 
-import io.thalamus.isolation.wire.Decoder;
 import io.thalamus.isolation.wire.DeviceCodec;
-import io.thalamus.isolation.wire.Encoder;
+import io.thalamus.model.wire.Decoder;
+import io.thalamus.model.wire.Encoder;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.System.Logger.Level;

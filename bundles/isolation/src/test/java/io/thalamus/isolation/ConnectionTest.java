@@ -8,12 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.hal.DeviceException;
 import io.thalamus.isolation.wire.Connection;
-import io.thalamus.isolation.wire.Decoder;
-import io.thalamus.isolation.wire.Encoder;
 import io.thalamus.isolation.wire.MessageType;
 import io.thalamus.isolation.wire.PendingReply;
-import io.thalamus.isolation.wire.WireFormatException;
 import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.wire.Decoder;
+import io.thalamus.model.wire.Encoder;
+import io.thalamus.model.wire.WireFormatException;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;

@@ -16,14 +16,11 @@ import io.thalamus.hal.QueueDescriptor;
 import io.thalamus.hal.Request;
 import io.thalamus.isolation.wire.CallPage;
 import io.thalamus.isolation.wire.Connection;
-import io.thalamus.isolation.wire.Decoder;
 import io.thalamus.isolation.wire.DeviceCodec;
-import io.thalamus.isolation.wire.Encoder;
 import io.thalamus.isolation.wire.ExecutionCodec;
 import io.thalamus.isolation.wire.MemoryCodec;
 import io.thalamus.isolation.wire.MessageType;
 import io.thalamus.isolation.wire.ModelCodec;
-import io.thalamus.isolation.wire.WireFormatException;
 import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.memory.SharedMemoryHandle;
 import io.thalamus.model.CacheToken;
@@ -33,6 +30,10 @@ import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
 import io.thalamus.model.Priority;
 import io.thalamus.model.Shape;
+import io.thalamus.model.wire.Decoder;
+import io.thalamus.model.wire.Encoder;
+import io.thalamus.model.wire.GraphCodec;
+import io.thalamus.model.wire.WireFormatException;
 import java.lang.System.Logger.Level;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
@@ -267,7 +268,7 @@ public final class DeviceHost implements Connection.Receiver, AutoCloseable {
   }
 
   private Action allocate(Decoder in) throws WireFormatException {
-    Shape shape = ModelCodec.shape(in);
+    Shape shape = GraphCodec.shape(in);
     List<BufferRole> roles = in.list(this::role);
     return () -> {
       DeviceBuffer buffer = device.allocate(new BufferDesc(shape), roles);
@@ -307,7 +308,7 @@ public final class DeviceHost implements Connection.Receiver, AutoCloseable {
   private Action copyFrom(Decoder in) throws WireFormatException {
     DeviceBuffer buffer = buffer(in.int32());
     MappedMemories source = MappedMemories.read(in, folder);
-    Shape shape = ModelCodec.shape(in);
+    Shape shape = GraphCodec.shape(in);
     return () -> {
       try (source) {
         buffer.copyFrom(source.list().getFirst(), shape);

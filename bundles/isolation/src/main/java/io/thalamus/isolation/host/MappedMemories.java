@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.isolation.host;
 
-import io.thalamus.isolation.wire.Decoder;
 import io.thalamus.isolation.wire.MemoryCodec;
-import io.thalamus.isolation.wire.WireFormatException;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.memory.SharedMemoryHandle;
+import io.thalamus.model.wire.Decoder;
+import io.thalamus.model.wire.WireFormatException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

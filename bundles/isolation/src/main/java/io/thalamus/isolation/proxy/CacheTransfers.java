@@ -3,8 +3,8 @@ package io.thalamus.isolation.proxy;
 
 import io.thalamus.hal.CacheFile;
 import io.thalamus.hal.PrepareConfig;
-import io.thalamus.isolation.wire.Encoder;
 import io.thalamus.model.CacheToken;
+import io.thalamus.model.wire.Encoder;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.channels.ClosedChannelException;

@@ -3,13 +3,13 @@ package io.thalamus.isolation.proxy;
 
 import io.thalamus.hal.DeviceException;
 import io.thalamus.isolation.wire.Connection;
-import io.thalamus.isolation.wire.Decoder;
 import io.thalamus.isolation.wire.DeviceCodec;
-import io.thalamus.isolation.wire.Encoder;
 import io.thalamus.isolation.wire.MessageType;
-import io.thalamus.isolation.wire.WireFormatException;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.wire.Decoder;
+import io.thalamus.model.wire.Encoder;
+import io.thalamus.model.wire.WireFormatException;
 import java.io.IOException;
 import java.nio.channels.SocketChannel;
 import java.util.Map;

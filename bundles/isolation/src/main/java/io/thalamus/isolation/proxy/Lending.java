@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.isolation.proxy;
 
-import io.thalamus.isolation.wire.Encoder;
 import io.thalamus.isolation.wire.MemoryCodec;
 import io.thalamus.memory.Leases;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.SharedMemoryHandle;
+import io.thalamus.model.wire.Encoder;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;

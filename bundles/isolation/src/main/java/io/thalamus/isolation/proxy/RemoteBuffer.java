@@ -3,11 +3,11 @@ package io.thalamus.isolation.proxy;
 
 import io.thalamus.hal.DeviceBuffer;
 import io.thalamus.hal.DeviceException;
-import io.thalamus.isolation.wire.Encoder;
 import io.thalamus.isolation.wire.MessageType;
-import io.thalamus.isolation.wire.ModelCodec;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Shape;
+import io.thalamus.model.wire.Encoder;
+import io.thalamus.model.wire.GraphCodec;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -49,7 +49,7 @@ final class RemoteBuffer implements DeviceBuffer {
     try (Lending lending = device.lend(List.of(source))) {
       Encoder body = new Encoder().int32(token);
       lending.write(body);
-      ModelCodec.writeShape(body, shape);
+      GraphCodec.writeShape(body, shape);
       device.call(MessageType.COPY_FROM, body);
     }
   }

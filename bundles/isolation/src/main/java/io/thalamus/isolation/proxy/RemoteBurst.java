@@ -7,9 +7,9 @@ import io.thalamus.burst.queue.MessageQueue;
 import io.thalamus.hal.BurstConfig;
 import io.thalamus.hal.BurstContext;
 import io.thalamus.hal.DeviceException;
-import io.thalamus.isolation.wire.Encoder;
 import io.thalamus.isolation.wire.MemoryCodec;
 import io.thalamus.memory.SharedMemory;
+import io.thalamus.model.wire.Encoder;
 import java.lang.System.Logger.Level;
 
 /**

@@ -15,14 +15,11 @@ import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.QueueDescriptor;
 import io.thalamus.isolation.wire.CallPage;
 import io.thalamus.isolation.wire.Connection;
-import io.thalamus.isolation.wire.Decoder;
-import io.thalamus.isolation.wire.Encoder;
 import io.thalamus.isolation.wire.ExecutionCodec;
 import io.thalamus.isolation.wire.MemoryCodec;
 import io.thalamus.isolation.wire.MessageType;
 import io.thalamus.isolation.wire.ModelCodec;
 import io.thalamus.isolation.wire.PendingReply;
-import io.thalamus.isolation.wire.WireFormatException;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.memory.SharedMemoryException;
@@ -30,6 +27,10 @@ import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
+import io.thalamus.model.wire.Decoder;
+import io.thalamus.model.wire.Encoder;
+import io.thalamus.model.wire.GraphCodec;
+import io.thalamus.model.wire.WireFormatException;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -257,7 +258,7 @@ public final class RemoteDevice implements Device, AutoCloseable {
   @Override
   public DeviceBuffer allocate(BufferDesc desc, List<BufferRole> roles) throws DeviceException {
     Encoder body = new Encoder();
-    ModelCodec.writeShape(body, desc.shape());
+    GraphCodec.writeShape(body, desc.shape());
     body.list(
         roles,
         (to, role) ->

@@ -3,6 +3,9 @@ package io.thalamus.isolation.wire;
 
 import io.thalamus.hal.DeviceException;
 import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.wire.Decoder;
+import io.thalamus.model.wire.Encoder;
+import io.thalamus.model.wire.WireFormatException;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;

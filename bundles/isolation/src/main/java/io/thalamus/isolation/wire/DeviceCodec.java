@@ -9,6 +9,10 @@ import io.thalamus.model.DeviceType;
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.PerformanceInfo;
+import io.thalamus.model.wire.Decoder;
+import io.thalamus.model.wire.Encoder;
+import io.thalamus.model.wire.GraphCodec;
+import io.thalamus.model.wire.WireFormatException;
 import java.lang.reflect.Array;
 import java.util.Collection;
 import java.util.HashMap;
@@ -82,7 +86,7 @@ public final class DeviceCodec {
     out.list(
         List.copyOf(capabilities.operandPerformance().entrySet()),
         (to, entry) -> {
-          ModelCodec.writeType(to, entry.getKey());
+          GraphCodec.writeType(to, entry.getKey());
           write(to, entry.getValue());
         });
     write(out, capabilities.ifPerformance());
@@ -93,7 +97,7 @@ public final class DeviceCodec {
     PerformanceInfo scalar = performance(in);
     PerformanceInfo tensor = performance(in);
     Map<OperandType, PerformanceInfo> operands = new HashMap<>();
-    in.list(from -> operands.put(ModelCodec.type(from), performance(from)));
+    in.list(from -> operands.put(GraphCodec.type(from), performance(from)));
     return new Capabilities(scalar, tensor, operands, performance(in), performance(in));
   }
 
@@ -166,7 +170,7 @@ public final class DeviceCodec {
 
   private static Class<?> type(int kind) throws WireFormatException {
     if (kind < 0 || kind >= TYPES.size()) {
-      throw ModelCodec.unknown("property", kind);
+      throw WireFormatException.unknown("property", kind);
     }
     return TYPES.get(kind);
   }
@@ -184,7 +188,7 @@ public final class DeviceCodec {
       case "Long" -> Long.valueOf(text);
       case "Float" -> Float.valueOf(text);
       case "Double" -> Double.valueOf(text);
-      default -> throw ModelCodec.unknown("property", kind);
+      default -> throw WireFormatException.unknown("property", kind);
     };
   }
 }

@@ -15,6 +15,10 @@ import io.thalamus.model.Deadline;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.OutputShape;
 import io.thalamus.model.Timing;
+import io.thalamus.model.wire.Decoder;
+import io.thalamus.model.wire.Encoder;
+import io.thalamus.model.wire.GraphCodec;
+import io.thalamus.model.wire.WireFormatException;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.IntFunction;
@@ -86,7 +90,7 @@ public final class ExecutionCodec {
       case Request.Location location -> {
         out.int8(LOCATION).int32(location.pool());
         out.int64(location.offset()).int64(location.length());
-        ModelCodec.writeShape(out, location.shape());
+        GraphCodec.writeShape(out, location.shape());
       }
       case Request.Pointer _ -> throw new IllegalArgumentException("a pointer means nothing there");
     }
@@ -97,8 +101,8 @@ public final class ExecutionCodec {
     return switch (kind) {
       case NO_VALUE -> Request.Argument.NO_VALUE;
       case LOCATION ->
-          new Request.Location(in.int32(), in.int64(), in.int64(), ModelCodec.shape(in));
-      default -> throw ModelCodec.unknown("argument", kind);
+          new Request.Location(in.int32(), in.int64(), in.int64(), GraphCodec.shape(in));
+      default -> throw WireFormatException.unknown("argument", kind);
     };
   }
 
@@ -109,7 +113,7 @@ public final class ExecutionCodec {
     return switch (kind) {
       case SHARED -> new MemoryPool.Shared(memories.get(in.int32()));
       case BUFFER -> new MemoryPool.Device(buffers.apply(in.int32()));
-      default -> throw ModelCodec.unknown("pool", kind);
+      default -> throw WireFormatException.unknown("pool", kind);
     };
   }
 
@@ -177,17 +181,17 @@ public final class ExecutionCodec {
       case FAILED ->
           new Failed(
               in.constant(ErrorStatus.values()), in.text(), in.optional(ExecutionCodec::duration));
-      default -> throw ModelCodec.unknown("result", kind);
+      default -> throw WireFormatException.unknown("result", kind);
     };
   }
 
   private static void write(Encoder out, OutputShape shape) {
-    ModelCodec.writeShape(out, shape.shape());
+    GraphCodec.writeShape(out, shape.shape());
     out.bool(shape.isSufficient());
   }
 
   private static OutputShape outputShape(Decoder in) throws WireFormatException {
-    return new OutputShape(ModelCodec.shape(in), in.bool());
+    return new OutputShape(GraphCodec.shape(in), in.bool());
   }
 
   /** Writes times. */

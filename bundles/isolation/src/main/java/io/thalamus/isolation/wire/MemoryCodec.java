@@ -3,6 +3,9 @@ package io.thalamus.isolation.wire;
 
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemoryHandle;
+import io.thalamus.model.wire.Decoder;
+import io.thalamus.model.wire.Encoder;
+import io.thalamus.model.wire.WireFormatException;
 import java.nio.file.Path;
 
 /** Handles of shared memory as bytes. Stateless. */

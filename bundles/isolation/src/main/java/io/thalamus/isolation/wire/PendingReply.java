@@ -2,6 +2,7 @@
 package io.thalamus.isolation.wire;
 
 import io.thalamus.hal.DeviceException;
+import io.thalamus.model.wire.Decoder;
 import java.util.concurrent.locks.LockSupport;
 
 /** The answer to a call, once it is there. The thread that made the call waits for it. */

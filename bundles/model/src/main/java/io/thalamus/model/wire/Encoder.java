@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.isolation.wire;
+package io.thalamus.model.wire;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.BiConsumer;
 
-/** The body of a message while it is written. Used by one thread. */
+/** Bytes while they are written. Used by one thread. */
 public final class Encoder {
   private static final int INITIAL_SIZE = 256;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.isolation.wire;
+package io.thalamus.model.wire;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -9,9 +9,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The body of a message while it is read. Trusts nothing: whatever the bytes are, reading them ends
- * with a value or a {@link WireFormatException}, and allocates no more than a small multiple of
- * what there is to read. Used by one thread.
+ * Bytes while they are read. Trusts nothing: whatever the bytes are, {@link #all} ends with a value
+ * or a {@link WireFormatException}, and allocates no more than a small multiple of what there is to
+ * read. Used by one thread.
  */
 public final class Decoder {
   private final ByteBuffer buffer;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.isolation.wire;
+package io.thalamus.model.wire;
 
 import java.io.IOException;
 
-/** Bytes that are no message. The message says what is wrong with them. */
+/** Bytes that are not what they should be. The message says what is wrong with them. */
 public final class WireFormatException extends IOException {
   private static final long serialVersionUID = 1L;
 
@@ -13,5 +13,10 @@ public final class WireFormatException extends IOException {
 
   public WireFormatException(String message, Throwable cause) {
     super(message, cause);
+  }
+
+  /** Returns the failure of one that nothing of a sort has the number of. */
+  public static WireFormatException unknown(String what, int kind) {
+    return new WireFormatException("unknown " + what + " " + kind);
   }
 }
