@@ -257,6 +257,20 @@ class OpenSizesTest {
     assertArrayEquals(new double[0], run(1, 2).getFirst());
   }
 
+  /** Rows that a constant does not choose, alone and beside others. */
+  @Test
+  void nothingMayBeChosen() throws Exception {
+    file.input("x", FLOAT, 2, 2)
+        .integers("no", new long[] {0})
+        .node("Gather", List.of("x", "no"), "none")
+        .node("Concat", List.of("none", "x"), "all", integer("axis", 0));
+    output("none", FLOAT, 0, 2);
+    output("all", FLOAT, 2, 2);
+    List<double[]> results = run(1, 2, 3, 4);
+    assertArrayEquals(new double[0], results.get(0));
+    assertArrayEquals(new double[] {1, 2, 3, 4}, results.get(1));
+  }
+
   @Test
   void whatTakesKnownSizesAloneSaysSo() {
     positives(4);

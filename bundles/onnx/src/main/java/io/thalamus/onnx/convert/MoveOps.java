@@ -130,6 +130,9 @@ class MoveOps extends Emitter {
       if (value.isConstant()) {
         return gatherKnown(value, axis, indexes.constant(), shape);
       }
+      if (indexes.count() == 0) {
+        return fill(value.type(), shape, 0);
+      }
       if (indexes.count() == 1) {
         return reshape(part(value, axis, (int) indexes.constant().integer(0), 1), shape);
       }
