@@ -12,9 +12,11 @@ import io.thalamus.model.reader.ReadOptions;
 import io.thalamus.tflite.TfliteFileBuilder.Quantized;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.tensorflow.lite.schema.ActivationFunctionType;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.FullyConnectedOptions;
+import org.tensorflow.lite.schema.MulOptions;
 import org.tensorflow.lite.schema.PackOptions;
 import org.tensorflow.lite.schema.ResizeBilinearOptions;
 import org.tensorflow.lite.schema.StridedSliceOptions;
@@ -66,6 +68,44 @@ class KnownShapesTest {
     file.operator(BuiltinOperator.RESHAPE, new int[] {x, packed}, y).graph(new int[] {x}, y);
     Model model = assertConverts("RESHAPE(x, [3, 2, -1]) -> y");
     assertEquals("3x2x4", model.main().output(0).shape().toString());
+  }
+
+  /** Three quarters of the height and the width, rounded down. */
+  @Test
+  void sizesAreMultipliedByFactors() throws ModelFormatException {
+    int x = file.floats("x", 1, 6, 9, 2);
+    int shape = file.tensor("shape", INT32, null, 4);
+    int sizes = file.tensor("sizes", INT32, null, 2);
+    int reals = file.floats("reals", 2);
+    int parts = file.floats("parts", 2);
+    int whole = file.floats("whole", 2);
+    int small = file.tensor("small", INT32, null, 2);
+    int y = file.floats("y", 1, 4, 6, 2);
+    int bits = Float.floatToIntBits(0.75f);
+    int factor =
+        file.constant("factor", TensorType.FLOAT32, null, TfliteFileBuilder.intBytes(bits));
+    file.operator(BuiltinOperator.SHAPE, new int[] {x}, shape)
+        .operator(
+            BuiltinOperator.SLICE,
+            new int[] {shape, file.ints("from", 1), file.ints("two", 2)},
+            sizes)
+        .operator(BuiltinOperator.CAST, new int[] {sizes}, reals)
+        .operator(
+            BuiltinOperator.MUL,
+            BuiltinOptions.MulOptions,
+            flat -> MulOptions.createMulOptions(flat, ActivationFunctionType.NONE),
+            new int[] {reals, factor},
+            parts)
+        .operator(BuiltinOperator.FLOOR, new int[] {parts}, whole)
+        .operator(BuiltinOperator.CAST, new int[] {whole}, small)
+        .operator(
+            BuiltinOperator.RESIZE_BILINEAR,
+            BuiltinOptions.ResizeBilinearOptions,
+            flat -> ResizeBilinearOptions.createResizeBilinearOptions(flat, false, false),
+            new int[] {x, small},
+            y)
+        .graph(new int[] {x}, y);
+    assertConverts("RESIZE_BILINEAR(x, 6, 4) -> y");
   }
 
   @Test

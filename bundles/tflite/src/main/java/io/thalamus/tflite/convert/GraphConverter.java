@@ -216,7 +216,9 @@ final class GraphConverter {
     }
     try {
       Node node = new Node(this, operator, Reading.STORED);
-      if (!ShapeFolding.compute(node) && !(isInner && rows.compute(node))) {
+      if (!ShapeFolding.compute(node)
+          && !RealFolding.compute(node)
+          && !(isInner && rows.compute(node))) {
         convertOrFallBack(operator);
       }
     } catch (ModelFormatException e) {
@@ -307,6 +309,11 @@ final class GraphConverter {
   /** Returns whether a tensor has an operand yet. */
   boolean isDefined(FlatTensor tensor) {
     return operandOfTensor.contains(tensor.index());
+  }
+
+  /** Returns whether a tensor is a result of the graph. */
+  boolean isResult(FlatTensor tensor) {
+    return graphOutputs.contains(tensor.index());
   }
 
   /** The operand that holds a tensor which an operator reads. */
