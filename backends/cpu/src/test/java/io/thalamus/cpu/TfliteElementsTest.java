@@ -11,10 +11,14 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.ToIntFunction;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.tensorflow.lite.schema.ActivationFunctionType;
+import org.tensorflow.lite.schema.AddOptions;
 import org.tensorflow.lite.schema.ArgMinOptions;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
@@ -284,6 +288,24 @@ class TfliteElementsTest {
     assertArrayEquals(new double[] {3, 4, 5, 6}, file.run(y).getFirst());
   }
 
+  /** The first number of each row, from the second row on: the mask of ends names both axes. */
+  @Test
+  void oneIndexHasNoEnd() throws Exception {
+    OperatorFile file = new OperatorFile();
+    int x = file.input(FLOAT, new int[] {3, 2}, 1, 2, 3, 4, 5, 6);
+    int begin = file.constant(INT, new int[] {2}, 1, 0);
+    int end = file.constant(INT, new int[] {2}, 2, 1);
+    int strides = file.input(INT, new int[] {2}, 1, 1);
+    int y = file.result(FLOAT, 2);
+    file.operator(
+        BuiltinOperator.STRIDED_SLICE,
+        BuiltinOptions.StridedSliceOptions,
+        flat -> StridedSliceOptions.createStridedSliceOptions(flat, 0, 3, 0, 0, 2, false),
+        new int[] {x, begin, end, strides},
+        y);
+    assertArrayEquals(new double[] {3, 5}, file.run(y).getFirst());
+  }
+
   /** One of each number in the order of their first places, and for each where it went. */
   @ParameterizedTest
   @MethodSource("kinds")
@@ -302,6 +324,108 @@ class TfliteElementsTest {
     List<double[]> results = file.run(different, places);
     assertArrayEquals(new double[] {4, 2, 9}, results.get(0));
     assertArrayEquals(new double[] {0, 1, 0, 2, 1, 0}, results.get(1));
+  }
+
+  /** The shape of a scalar, and a count that ends where it begins. */
+  @Test
+  void vectorsWithoutElements() throws Exception {
+    OperatorFile file = new OperatorFile();
+    int x = file.input(FLOAT, new int[] {}, 3);
+    int one = file.constant(FLOAT, new int[] {}, 1);
+    int step = file.constant(FLOAT, new int[] {}, -0.5);
+    int shape = file.result(INT, 0);
+    int numbers = file.result(FLOAT, 0);
+    int sums = file.result(FLOAT, 0);
+    file.operator(BuiltinOperator.SHAPE, new int[] {x}, shape)
+        .operator(BuiltinOperator.RANGE, new int[] {one, one, step}, numbers)
+        .operator(BuiltinOperator.ADD, new int[] {x, numbers}, sums);
+    List<double[]> results = file.run(shape, sums);
+    assertArrayEquals(new double[0], results.get(0));
+    assertArrayEquals(new double[0], results.get(1));
+  }
+
+  /** A shape without sizes broadcasts to any. */
+  @Test
+  void shapesBroadcastWithThatOfAScalar() throws Exception {
+    OperatorFile file = new OperatorFile();
+    int x = file.input(FLOAT, new int[] {}, 3);
+    int sizes = file.input(INT, new int[] {2}, 4, 1);
+    int none = file.result(INT, 0);
+    int both = file.result(INT, 2);
+    file.operator(BuiltinOperator.SHAPE, new int[] {x}, none)
+        .operator(BuiltinOperator.BROADCAST_ARGS, new int[] {none, sizes}, both);
+    assertArrayEquals(new double[] {4, 1}, file.run(both).getFirst());
+  }
+
+  /** TensorFlow Lite's kernels know no bounds of these two, and pass over them. */
+  @ParameterizedTest
+  @ValueSource(bytes = {ActivationFunctionType.TANH, ActivationFunctionType.SIGN_BIT})
+  void fusedActivationsWithoutBoundsChangeNothing(byte activation) throws Exception {
+    OperatorFile file = new OperatorFile();
+    int x = file.input(FLOAT, new int[] {3}, -3, 0.5, 4);
+    int n = file.input(INT, new int[] {3}, -3, 5, 4);
+    int reals = file.result(FLOAT, 3);
+    int integers = file.result(INT, 3);
+    ToIntFunction<FlatBufferBuilder> options =
+        flat -> AddOptions.createAddOptions(flat, activation, false);
+    file.operator(BuiltinOperator.ADD, BuiltinOptions.AddOptions, options, new int[] {x, x}, reals)
+        .operator(
+            BuiltinOperator.ADD, BuiltinOptions.AddOptions, options, new int[] {n, n}, integers);
+    List<double[]> results = file.run(reals, integers);
+    assertArrayEquals(new double[] {-6, 1, 8}, results.get(0));
+    assertArrayEquals(new double[] {-6, 10, 8}, results.get(1));
+  }
+
+  /** The lowest part comes first; -2 is FFFFFFFFFFFFFFFE. */
+  @Test
+  void longIntegersComeApart() throws Exception {
+    OperatorFile file = new OperatorFile();
+    int x = file.input(TensorType.INT64, new int[] {2}, -2, 0x01020304);
+    int words = file.result(INT, 2, 2);
+    int bytes = file.result(TensorType.INT8, 2, 8);
+    file.operator(BuiltinOperator.BITCAST, new int[] {x}, words)
+        .operator(BuiltinOperator.BITCAST, new int[] {x}, bytes);
+    List<double[]> results = file.run(words, bytes);
+    assertArrayEquals(new double[] {-2, -1, 0x01020304, 0}, results.get(0));
+    assertArrayEquals(
+        new double[] {-2, -1, -1, -1, -1, -1, -1, -1, 4, 3, 2, 1, 0, 0, 0, 0}, results.get(1));
+  }
+
+  @Test
+  void smallIntegersBecomeOthersAndHalfFloats() throws Exception {
+    OperatorFile file = new OperatorFile();
+    int x = file.input(TensorType.INT8, new int[] {1, 2, 1, 2, 1}, -128, 7, 0, 127);
+    int shorts = file.result(TensorType.INT16, 1, 2, 1, 2, 1);
+    int halves = file.result(TensorType.FLOAT16, 1, 2, 1, 2, 1);
+    file.operator(BuiltinOperator.CAST, new int[] {x}, shorts)
+        .operator(BuiltinOperator.CAST, new int[] {x}, halves);
+    List<double[]> results = file.run(shorts, halves);
+    assertArrayEquals(new double[] {-128, 7, 0, 127}, results.get(0));
+    assertArrayEquals(new double[] {-128, 7, 0, 127}, results.get(1));
+  }
+
+  /** Every other dimension of seven, whose sizes of 1 do not count. */
+  @Test
+  void everyOtherOfManyDimensionsIsReduced() throws Exception {
+    OperatorFile file = new OperatorFile();
+    int[] shape = {2, 3, 2, 1, 3, 2, 2};
+    double[] values = IntStream.range(0, 144).mapToDouble(i -> i * 37 % 64).toArray();
+    double[] expected = new double[12];
+    Arrays.fill(expected, Double.NEGATIVE_INFINITY);
+    for (int i = 0; i < values.length; i++) {
+      int kept = i / 72 * 6 + i / 12 % 2 * 3 + i / 4 % 3; // dimensions 0, 2 and 4
+      expected[kept] = Math.max(expected[kept], values[i]);
+    }
+    int x = file.input(FLOAT, shape, values);
+    int axes = file.constant(INT, new int[] {4}, 1, 3, -2, 6);
+    int y = file.result(FLOAT, 2, 2, 3);
+    file.operator(
+        BuiltinOperator.REDUCE_MAX,
+        BuiltinOptions.ReducerOptions,
+        flat -> ReducerOptions.createReducerOptions(flat, false),
+        new int[] {x, axes},
+        y);
+    assertArrayEquals(expected, file.run(y).getFirst());
   }
 
   static Stream<Byte> kinds() {

@@ -66,19 +66,18 @@ class FunctionConversionTest {
   }
 
   @Test
-  void activationThatCannotBeFusedIsRefused() {
+  void activationThatThereIsNotIsRefused() {
     int a = file.floats("a", 2, 3);
     int y = file.floats("y", 2, 3);
     file.operator(
             BuiltinOperator.ADD,
             BuiltinOptions.AddOptions,
-            flat -> AddOptions.createAddOptions(flat, ActivationFunctionType.SIGN_BIT, false),
+            flat -> AddOptions.createAddOptions(flat, (byte) 9, false),
             new int[] {a, a},
             y)
         .graph(new int[] {a}, y);
     assertEquals(
-        "operator 0 ADD (output 'y'): it has fused activation 5, which NNAPI cannot fuse",
-        refusal());
+        "operator 0 ADD (output 'y'): it has fused activation 9, which there is not", refusal());
   }
 
   @Test

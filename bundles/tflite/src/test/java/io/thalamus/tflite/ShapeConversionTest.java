@@ -3,7 +3,6 @@ package io.thalamus.tflite;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.model.reader.ModelFormatException;
 import java.nio.ByteBuffer;
@@ -286,18 +285,5 @@ class ShapeConversionTest {
     int shape = file.tensor("shape", TensorType.INT32, null, 2);
     file.operator(BuiltinOperator.SHAPE, new int[] {x}, shape).graph(new int[] {x}, shape);
     assertConverts("CAST([3, 4]) -> %0:2");
-  }
-
-  @Test
-  void reductionOfFiveDimensionsByTurnsIsRefused() {
-    int x = file.floats("x", 2, 2, 2, 2, 2);
-    int y = file.floats("y", 2, 2);
-    file.operator(BuiltinOperator.REDUCE_MAX, new int[] {x, file.ints("axes", 0, 2, 4)}, y)
-        .graph(new int[] {x}, y);
-    ModelFormatException refusal =
-        assertThrows(ModelFormatException.class, () -> TestFiles.read(file));
-    assertTrue(
-        refusal.getMessage().startsWith("operator 0 REDUCE_MAX (output 'y'): it reduces data of"),
-        refusal.getMessage());
   }
 }

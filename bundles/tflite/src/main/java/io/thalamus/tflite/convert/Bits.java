@@ -22,6 +22,7 @@ import org.tensorflow.lite.schema.TensorType;
  */
 final class Bits {
   private static final int NO_ACTIVATION = 0;
+  private static final int MAX_RANK = 4;
 
   private Bits() {}
 
@@ -96,12 +97,19 @@ final class Bits {
   /** The low bits of INT32 that a tensor of 16 bits keeps, as INT32. */
   static int kept(Node node, int operand, FlatTensor tensor) throws ModelFormatException {
     boolean isSigned = tensor.is(TensorType.INT16);
+    Shape shape = node.operand(operand).shape();
+    boolean isBeyond = shape.rank() > MAX_RANK && shape.isFullySpecified();
+    int row =
+        isBeyond
+            ? Reshape.reshaped(node, operand, Shape.of(Math.toIntExact(shape.elementCount())))
+            : operand;
     int small =
         converted(
             node,
-            operand,
+            row,
             isSigned ? OperandCode.TENSOR_QUANT16_SYMM : OperandCode.TENSOR_QUANT16_ASYMM);
-    return converted(node, small, OperandCode.TENSOR_INT32);
+    int whole = converted(node, small, OperandCode.TENSOR_INT32);
+    return isBeyond ? Reshape.reshaped(node, whole, shape) : whole;
   }
 
   /**
@@ -135,7 +143,10 @@ final class Bits {
     return false;
   }
 
-  /** BITCAST: of fewer bits in an element, there are more along a last dimension. */
+  /**
+   * BITCAST: of fewer bits in an element, there are more along a last dimension. Of 64 bits, the
+   * upper ones are copies of the sign, since all integers are within 32.
+   */
   static void cast(Node node) throws ModelFormatException {
     FlatTensor from = node.input(0);
     FlatTensor to = node.output(0);
@@ -147,6 +158,7 @@ final class Bits {
             ? changed(node, input, OperandCode.TENSOR_INT32)
             : whole(node, 0);
     if (many < few) {
+      node.require(few <= Integer.BYTES, "it casts bits to " + to.typeName());
       whole = joined(node, whole, many, few);
     }
     if (many > few) {
@@ -159,7 +171,7 @@ final class Bits {
   private static int size(Node node, FlatTensor tensor) throws ModelFormatException {
     int size = TensorTypes.elementSize(tensor);
     node.require(
-        size <= Integer.BYTES
+        (size <= Integer.BYTES || tensor.is(TensorType.INT64))
             && !tensor.is(TensorType.FLOAT16)
             && !tensor.is(TensorType.BOOL)
             && !tensor.isPacked(),
@@ -191,7 +203,7 @@ final class Bits {
     List<Integer> inputs = new ArrayList<>();
     int rank = node.isScalar(node.input(0)) ? 0 : node.operand(whole).shape().rank();
     for (int i = 0; i < parts; i++) {
-      int by = node.int32Vector(i * size * Byte.SIZE);
+      int by = node.int32Vector(Math.min(i * size * Byte.SIZE, Integer.SIZE - 1));
       int moved = node.compute(ThalamusExtension.RIGHT_SHIFT, whole, whole, by);
       inputs.add(held(node, moved, node.output(0)));
     }

@@ -60,7 +60,7 @@ final class Computed {
             + " dimension");
     int shrink = node.get(options::shrinkAxisMask);
     int beginMask = node.get(options::beginMask);
-    int endMask = node.get(options::endMask);
+    int endMask = node.get(options::endMask) & ~shrink; // one index has no end
     Shape shape = node.shapeOf(0);
     int named = node.shapeOf(1).dimension(0);
     int[] sizes = sizes(node, shape, named, shrink, beginMask & endMask);

@@ -57,7 +57,7 @@ final class Integers {
   /** Writes integers through an activation, which NNAPI fuses with operations on reals only. */
   static void activated(Node node, byte activation, int output, Node.Emission emission)
       throws ModelFormatException {
-    if (activation == ActivationFunctionType.NONE) {
+    if (node.fused(activation) == NO_ACTIVATION) {
       emission.into(output);
       return;
     }

@@ -302,6 +302,11 @@ final class Node {
     }
   }
 
+  /** Returns whether an output is one of the graph's. */
+  boolean isResult(int output) throws ModelFormatException {
+    return graph.isResult(output(output));
+  }
+
   /** The operands into which all outputs are written. */
   List<Integer> outs() throws ModelFormatException {
     List<Integer> operands = new ArrayList<>();
@@ -446,15 +451,20 @@ final class Node {
     }
   }
 
-  /** A fused activation as NNAPI numbers it, for the operations that have one. */
+  /**
+   * A fused activation as NNAPI numbers it, for the operations that have one. TensorFlow Lite's
+   * kernels of these know bounds only, and pass over the activations that have none.
+   */
   int fused(byte activation) throws ModelFormatException {
     return switch (activation) {
-      case ActivationFunctionType.NONE -> 0;
+      case ActivationFunctionType.NONE,
+          ActivationFunctionType.TANH,
+          ActivationFunctionType.SIGN_BIT ->
+          0;
       case ActivationFunctionType.RELU -> 1;
       case ActivationFunctionType.RELU_N1_TO_1 -> 2;
       case ActivationFunctionType.RELU6 -> 3;
-      default ->
-          throw refuse("it has fused activation " + activation + ", which NNAPI cannot fuse");
+      default -> throw refuse("it has fused activation " + activation + ", which there is not");
     };
   }
 

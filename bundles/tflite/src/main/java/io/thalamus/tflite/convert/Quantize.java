@@ -79,6 +79,12 @@ final class Quantize {
     boolean fromBool = from.type() == OperandCode.TENSOR_BOOL8;
     if (toBool == fromBool) {
       boolean isSmall = isSmall(from) || isSmall(to);
+      if (isSmall && to.type() == OperandCode.TENSOR_FLOAT16) {
+        int real = node.temporary(OperandCode.TENSOR_FLOAT32, from.shape(), Quantization.NONE);
+        node.emit(ThalamusExtension.CAST, List.of(input), real);
+        node.emit(OperationCode.CAST, List.of(real), output);
+        return;
+      }
       node.emit(
           isSmall && !from.type().equals(to.type()) ? ThalamusExtension.CAST : OperationCode.CAST,
           List.of(input),

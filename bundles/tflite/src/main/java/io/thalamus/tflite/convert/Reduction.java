@@ -13,6 +13,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.CumsumOptions;
 import org.tensorflow.lite.schema.ReducerOptions;
@@ -71,42 +72,56 @@ final class Reduction {
     return code == OperationCode.MEAN ? node.int32(keep ? 1 : 0) : node.bool(keep);
   }
 
-  /** Neighbouring dimensions are joined where both are reduced, or both are not. */
+  /**
+   * Neighbouring dimensions are joined where both are reduced, or both are not. If they are still
+   * too many, the last that are reduced come first, for themselves.
+   */
   private static void reduceJoined(Node node, OperationCode code, int input, int[] axes, int output)
       throws ModelFormatException {
     Operand data = node.operand(input);
     Operand target = node.operand(output);
+    node.require(
+        data.shape().isFullySpecified(),
+        "it reduces data of shape " + data.shape() + ", not known beforehand");
     Set<Integer> reduced = Arrays.stream(axes).boxed().collect(Collectors.toSet());
     List<Integer> dimensions = new ArrayList<>();
-    List<Integer> joinedAxes = new ArrayList<>();
-    List<Integer> results = new ArrayList<>();
+    List<Boolean> isReduced = new ArrayList<>();
     for (int i = 0; i < data.shape().rank(); i++) {
-      boolean isReduced = reduced.contains(i);
-      if (i > 0 && reduced.contains(i - 1) == isReduced) {
-        int last = dimensions.size() - 1;
-        dimensions.set(last, Math.multiplyExact(dimensions.get(last), data.shape().dimension(i)));
+      int size = data.shape().dimension(i);
+      if (size == 1) {
+        continue;
+      }
+      if (!dimensions.isEmpty() && isReduced.getLast() == reduced.contains(i)) {
+        dimensions.set(dimensions.size() - 1, Math.multiplyExact(dimensions.getLast(), size));
       } else {
-        dimensions.add(data.shape().dimension(i));
-        if (isReduced) {
-          joinedAxes.add(dimensions.size() - 1);
-        }
+        dimensions.add(size);
+        isReduced.add(reduced.contains(i));
       }
     }
-    for (int i = 0; i < dimensions.size(); i++) {
-      results.add(joinedAxes.contains(i) ? 1 : dimensions.get(i));
+    int part = input;
+    while (dimensions.size() > MAX_RANK) {
+      int last = isReduced.lastIndexOf(true);
+      int before = product(dimensions.subList(0, last));
+      int after = product(dimensions.subList(last + 1, dimensions.size()));
+      int rows = Reshape.reshaped(node, part, Shape.of(before, dimensions.get(last), after));
+      part = node.temporary(target, Shape.of(before, 1, after));
+      node.emit(code, List.of(rows, node.int32Vector(1), kept(node, code, true)), part);
+      dimensions.remove(last);
+      isReduced.remove(last);
     }
-    node.require(
-        data.shape().isFullySpecified() && dimensions.size() <= MAX_RANK,
-        "it reduces data of shape " + data.shape() + "; NNAPI has at most 4 dimensions");
-    int joined = Reshape.reshaped(node, input, shape(dimensions));
-    int result = node.temporary(target, shape(results));
-    int[] along = joinedAxes.stream().mapToInt(Integer::intValue).toArray();
-    node.emit(code, List.of(joined, node.int32Vector(along), kept(node, code, true)), result);
-    Reshape.emit(node, result, output);
+    int[] along = IntStream.range(0, dimensions.size()).filter(isReduced::get).toArray();
+    if (along.length > 0) {
+      int[] sizes = dimensions.stream().mapToInt(Integer::intValue).toArray();
+      int rows = Reshape.reshaped(node, part, Shape.of(sizes));
+      Arrays.stream(along).forEach(axis -> sizes[axis] = 1);
+      part = node.temporary(target, Shape.of(sizes));
+      node.emit(code, List.of(rows, node.int32Vector(along), kept(node, code, true)), part);
+    }
+    Reshape.emit(node, part, output);
   }
 
-  private static Shape shape(List<Integer> dimensions) {
-    return Shape.of(dimensions.stream().mapToInt(Integer::intValue).toArray());
+  private static int product(List<Integer> dimensions) {
+    return dimensions.stream().reduce(1, Math::multiplyExact);
   }
 
   private static int[] axes(Node node) throws ModelFormatException {

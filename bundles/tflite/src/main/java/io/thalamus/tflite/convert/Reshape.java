@@ -318,8 +318,12 @@ final class Reshape {
   /** Known while the model is read, but for dimensions that only an execution tells. */
   private static void shape(Node node) throws ModelFormatException {
     Shape shape = node.shapeOf(0);
-    node.require(
-        !node.isScalar(node.input(0)), "the shape of a scalar is empty, which NNAPI cannot hold");
+    if (node.isScalar(node.input(0))) {
+      if (node.isResult(0)) { // operators know that it is empty, and ask for no operand
+        node.alias(0, Sizes.nothing(node));
+      }
+      return;
+    }
     if (shape.isFullySpecified() && shape.rank() > 0) {
       node.alias(0, node.int32Vector(shape.toArray()));
       return;

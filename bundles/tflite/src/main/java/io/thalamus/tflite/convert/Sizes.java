@@ -8,6 +8,7 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
+import java.util.Arrays;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.TensorType;
@@ -15,6 +16,9 @@ import org.tensorflow.lite.schema.TensorType;
 /** Operators whose inputs say how large their results are: RANGE, BROADCAST_ARGS, FILL. */
 final class Sizes {
   private static final int NO_ACTIVATION = 0;
+
+  /** The shape of what has no sizes. */
+  private static final int[] SCALAR = {0};
 
   private Sizes() {}
 
@@ -29,8 +33,11 @@ final class Sizes {
     int limit = vector(node, 1);
     int step = vector(node, 2);
     boolean isReal = node.input(0).is(TensorType.FLOAT32);
-    if (isReal && node.isKnown(0) && node.isKnown(1) && node.isKnown(2)) {
-      known(node, node.floats(0)[0], node.floats(1)[0], node.floats(2)[0]);
+    if (isReal
+        && node.isKnown(0)
+        && node.isKnown(1)
+        && node.isKnown(2)
+        && known(node, node.floats(0)[0], node.floats(1)[0], node.floats(2)[0])) {
       return;
     }
     int count = isReal ? countOfReals(node, start, limit, step) : count(node, start, limit, step);
@@ -68,12 +75,21 @@ final class Sizes {
     return places;
   }
 
-  private static void known(Node node, float start, float limit, float step)
+  /** A vector of integers without elements. */
+  static int nothing(Node node) throws ModelFormatException {
+    return places(node, node.int32Vector(0));
+  }
+
+  /** Returns false if there are no numbers, which no constant can be. */
+  private static boolean known(Node node, float start, float limit, float step)
       throws ModelFormatException {
     double count = Math.ceil(Math.abs((limit - start) / step));
     node.require(
-        count > 0 && count <= Integer.MAX_VALUE,
+        count >= 0 && count <= Integer.MAX_VALUE,
         "it counts from %s to %s by %s".formatted(start, limit, step));
+    if (count == 0) {
+      return false;
+    }
     float[] values = node.constants().room((long) count, node.output(0));
     for (int i = 0; i < values.length; i++) {
       values[i] = start + i * step;
@@ -85,6 +101,7 @@ final class Sizes {
             Shape.of(values.length),
             Quantization.NONE,
             node.constants().of(values, node.output(0))));
+    return true;
   }
 
   /** One number as a vector. */
@@ -123,6 +140,12 @@ final class Sizes {
 
   /** The shape to which two shapes broadcast: of each pair of sizes the one that is not 1. */
   private static void broadcastArguments(Node node) throws ModelFormatException {
+    for (int input = 0; input < 2; input++) {
+      if (Arrays.equals(node.input(input).shape(), SCALAR)) {
+        node.alias(0, node.in(1 - input));
+        return;
+      }
+    }
     int rank = Math.max(length(node, 0), length(node, 1));
     int first = extended(node, 0, rank);
     int second = extended(node, 1, rank);
