@@ -140,21 +140,24 @@ class RandomDeadlinesTest {
       for (int i = 0; i < ENOUGH; i++) {
         assertTrue(Graphs.addThenMulExecution(compilation, new float[4]).compute().isSuccess());
       }
-      int before = cpu.executions();
       int refused = 0;
       for (int i = 0; i < nanos.length; i++) {
+        int before = cpu.executions();
         long start = System.nanoTime();
         ExecutionReport report = run(compilation, burst, Way.values()[i % 4], ADD.toNanos() / 10);
         nanos[i] = System.nanoTime() - start;
-        // A loaded machine may take the time away before the lower bound is looked at.
+        // A loaded machine may take the time away before the lower bound is looked at. Times that
+        // differ much make the bound low, and each refusal lowers it: then some are tried.
         assertTrue(
             cause(report) == Cause.TOO_SHORT
                 || cause(report) == Cause.STOPPED_HOPELESS
                 || report.code() == ResultCode.MISSED_DEADLINE_TRANSIENT,
             report.message());
-        refused += cause(report) == Cause.TOO_SHORT ? 1 : 0;
+        if (cause(report) == Cause.TOO_SHORT) {
+          refused++;
+          assertEquals(before, cpu.executions(), "no kernel runs");
+        }
       }
-      assertEquals(before, cpu.executions(), "no kernel runs");
       assertTrue(refused > 0);
     }
     Arrays.sort(nanos);
