@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.npu;
 
+import io.thalamus.driver.Checkpoint;
 import io.thalamus.hal.ExecutionResult.Failed;
-import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Priority;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
@@ -83,7 +83,7 @@ final class DeviceQueue implements AutoCloseable {
   Failed enter(Place place, Supplier<Failed> stop) {
     synchronized (this) {
       if (isClosed) {
-        return stopped();
+        return Checkpoint.stopped();
       }
       if (holder == null) {
         clock.startWork();
@@ -102,7 +102,7 @@ final class DeviceQueue implements AutoCloseable {
       while (failed == null && !place.isHolder) {
         LockSupport.parkNanos(this, LOOK_NANOS);
         isInterrupted |= Thread.interrupted();
-        failed = isClosed ? stopped() : stop.get();
+        failed = isClosed ? Checkpoint.stopped() : stop.get();
       }
       isIn = failed == null;
       return failed;
@@ -154,11 +154,6 @@ final class DeviceQueue implements AutoCloseable {
 
   boolean isClosed() {
     return isClosed;
-  }
-
-  /** The end of an execution on a device that has been closed. */
-  static Failed stopped() {
-    return new Failed(ErrorStatus.GENERAL_FAILURE, "the device has been stopped");
   }
 
   /** Refuses further callers, and wakes those that wait. */

@@ -4,7 +4,6 @@ package io.thalamus.npu;
 import io.thalamus.driver.Checkpoint;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionResult.Failed;
-import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Priority;
 import io.thalamus.npu.machine.Context;
 import io.thalamus.npu.machine.Machine;
@@ -133,7 +132,7 @@ final class StreamRun implements Machine.Checkpoint {
   @Override
   public boolean pass(int command) {
     clock.advanceTo(timeBefore(command));
-    stopped = queue.isClosed() ? DeviceQueue.stopped() : status();
+    stopped = queue.isClosed() ? Checkpoint.stopped() : Checkpoint.look(settings);
     // Each turn runs a command at least, or nothing would ever come to its end.
     return stopped == null && (command == next || !isUnwelcome());
   }
@@ -146,22 +145,6 @@ final class StreamRun implements Machine.Checkpoint {
     return since + program.point().nanos(schedule.before(command) - cyclesBefore);
   }
 
-  private Failed status() {
-    if (settings.deadline().hasPassed()) {
-      return missed();
-    }
-    return switch (settings.control().status()) {
-      case CONTINUE -> null;
-      case CANCELLED -> new Failed(ErrorStatus.GENERAL_FAILURE, "the execution was cancelled");
-      case DEADLINE -> missed();
-    };
-  }
-
-  private static Failed missed() {
-    return new Failed(
-        ErrorStatus.MISSED_DEADLINE_TRANSIENT, "the deadline passed during the execution");
-  }
-
   private Failed statusInQueue() {
     long work = clock.working();
     if (work != toldWork) {
@@ -170,7 +153,7 @@ final class StreamRun implements Machine.Checkpoint {
       toldNanos = now;
       toldWork = work;
     }
-    return chip.isLeaving() ? DeviceQueue.stopped() : status();
+    return chip.isLeaving() ? Checkpoint.stopped() : Checkpoint.look(settings);
   }
 
   /** Lets others have the device, and waits until it is this stream's turn again. */

@@ -194,12 +194,12 @@ class DeviceQueueTest {
     arrive(Priority.LOW, "two");
     queue.close();
     for (FutureTask<Failed> caller : callers) {
-      assertEquals(ErrorStatus.GENERAL_FAILURE, caller.get().status());
+      assertEquals(ErrorStatus.DEVICE_UNAVAILABLE, caller.get().status());
     }
     assertEquals(0, queue.waiting());
     queue.leave(holder);
     assertEquals(
-        ErrorStatus.GENERAL_FAILURE, queue.enter(holder, () -> null).status(), "it is closed");
+        ErrorStatus.DEVICE_UNAVAILABLE, queue.enter(holder, () -> null).status(), "it is closed");
     assertEquals(List.of(), order);
   }
 

@@ -238,7 +238,7 @@ class NpuBufferTest {
     DeviceBuffer buffer = buffer(npu, doubling(npu));
     write(buffer);
     npu.close();
-    assertRefused(ErrorStatus.GENERAL_FAILURE, buffer);
+    assertRefused(ErrorStatus.DEVICE_UNAVAILABLE, buffer);
     buffer.close();
   }
 

@@ -343,7 +343,8 @@ class NpuDeviceTest {
           prepared.execute(call.request(), ExecutionConfig.DEFAULT.with(() -> Signal.DEADLINE)));
       device.close();
       assertFailed(
-          ErrorStatus.GENERAL_FAILURE, prepared.execute(call.request(), ExecutionConfig.DEFAULT));
+          ErrorStatus.DEVICE_UNAVAILABLE,
+          prepared.execute(call.request(), ExecutionConfig.DEFAULT));
     } finally {
       device.close();
     }

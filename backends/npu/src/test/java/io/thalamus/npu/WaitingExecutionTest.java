@@ -221,7 +221,7 @@ class WaitingExecutionTest {
     FutureTask<ExecutionResult> waiting =
         startWaiting(prepare(Priority.LOW), ExecutionConfig.DEFAULT);
     isLeaving.set(true);
-    assertFailed(ErrorStatus.GENERAL_FAILURE, waiting);
+    assertFailed(ErrorStatus.DEVICE_UNAVAILABLE, waiting);
     assertTheHolderEndsWell();
   }
 
@@ -231,10 +231,10 @@ class WaitingExecutionTest {
     FutureTask<ExecutionResult> one = startWaiting(low, ExecutionConfig.DEFAULT);
     FutureTask<ExecutionResult> two = startWaiting(low, ExecutionConfig.DEFAULT);
     device.close();
-    assertFailed(ErrorStatus.GENERAL_FAILURE, one);
-    assertFailed(ErrorStatus.GENERAL_FAILURE, two);
+    assertFailed(ErrorStatus.DEVICE_UNAVAILABLE, one);
+    assertFailed(ErrorStatus.DEVICE_UNAVAILABLE, two);
     mayGoOn.countDown();
-    assertFailed(ErrorStatus.GENERAL_FAILURE, start(low, request(), ExecutionConfig.DEFAULT));
+    assertFailed(ErrorStatus.DEVICE_UNAVAILABLE, start(low, request(), ExecutionConfig.DEFAULT));
   }
 
   @Test

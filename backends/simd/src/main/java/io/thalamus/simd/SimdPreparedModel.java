@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd;
 
+import io.thalamus.driver.Checkpoint;
 import io.thalamus.driver.FramedPreparedModel;
 import io.thalamus.driver.RequestArguments;
 import io.thalamus.driver.tiles.Job;
@@ -124,7 +125,7 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
           return stopped;
         }
         if (workers.isClosed()) {
-          return new Failed(ErrorStatus.GENERAL_FAILURE, "the device has been stopped");
+          return Checkpoint.stopped();
         }
         frame.open(step);
         if (place >= 0 && step.tiles() > 1) {

@@ -156,7 +156,8 @@ class DeviceTest {
     own.close();
     try (Call call = Call.of(4 * SIZE)) {
       assertFailed(
-          ErrorStatus.GENERAL_FAILURE, prepared.execute(call.request(), ExecutionConfig.DEFAULT));
+          ErrorStatus.DEVICE_UNAVAILABLE,
+          prepared.execute(call.request(), ExecutionConfig.DEFAULT));
     }
     assertThrows(DeviceException.class, () -> own.prepare(model, PrepareConfig.DEFAULT));
     prepared.close();
@@ -183,7 +184,7 @@ class DeviceTest {
       }
       own.close();
       for (Future<ExecutionResult> result : results) {
-        assertFailed(ErrorStatus.GENERAL_FAILURE, result.get());
+        assertFailed(ErrorStatus.DEVICE_UNAVAILABLE, result.get());
       }
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86;
 
+import io.thalamus.driver.Checkpoint;
 import io.thalamus.driver.FramedPreparedModel;
 import io.thalamus.driver.RequestArguments;
 import io.thalamus.driver.tiles.Job;
@@ -264,8 +265,6 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
   }
 
   private Failed stopped(X86Frame frame, ExecutionConfig config) {
-    return workers.isClosed()
-        ? new Failed(ErrorStatus.GENERAL_FAILURE, "the device has been stopped")
-        : frame.job().pass(config, workers);
+    return workers.isClosed() ? Checkpoint.stopped() : frame.job().pass(config, workers);
   }
 }

@@ -7,6 +7,7 @@ import io.thalamus.hal.DeviceBuffer;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.DeviceInfo;
+import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Subgraph;
 import java.security.SecureRandom;
@@ -93,7 +94,7 @@ public final class BufferTracker implements AutoCloseable {
   }
 
   DeviceException stopped() {
-    return DeviceException.failure(info.name() + " has been stopped");
+    return new DeviceException(ErrorStatus.DEVICE_UNAVAILABLE, info.name() + " has been stopped");
   }
 
   synchronized void free(ManagedBuffer buffer) {

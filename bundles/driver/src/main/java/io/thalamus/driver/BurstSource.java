@@ -45,7 +45,7 @@ public interface BurstSource {
         service = reference == null ? null : context.getService(reference);
       } catch (IllegalStateException e) {
         throw new DeviceException(
-            ErrorStatus.GENERAL_FAILURE, "the bundle of the device has been stopped", e);
+            ErrorStatus.DEVICE_UNAVAILABLE, "the bundle of the device has been stopped", e);
       }
       if (service == null) {
         return NONE.serve(config, executor);

@@ -18,10 +18,20 @@ public final class Checkpoint {
    * @return null where the execution goes on, else what it ends with
    */
   public static Failed pass(ExecutionConfig config) {
-    if (config.deadline().hasPassed()) {
-      return missed();
-    }
-    return switch (config.control().checkpoint()) {
+    return config.deadline().hasPassed() ? missed() : end(config.control().checkpoint());
+  }
+
+  /**
+   * Asks as {@link #pass(ExecutionConfig)} does, without a pause: for a thread that waits.
+   *
+   * @return null when the execution may go on; else why it must end
+   */
+  public static Failed look(ExecutionConfig config) {
+    return config.deadline().hasPassed() ? missed() : end(config.control().status());
+  }
+
+  private static Failed end(Signal signal) {
+    return switch (signal) {
       case CONTINUE -> null;
       case CANCELLED -> new Failed(ErrorStatus.GENERAL_FAILURE, "the execution was cancelled");
       case DEADLINE -> missed();
@@ -46,6 +56,14 @@ public final class Checkpoint {
           throw new DeviceException(
               ErrorStatus.MISSED_DEADLINE_TRANSIENT, "the deadline passed during the compilation");
     }
+  }
+
+  /**
+   * Returns the end of an execution on a device that has been stopped. It is unavailable rather
+   * than at fault: its client may not have learnt yet that it goes.
+   */
+  public static Failed stopped() {
+    return new Failed(ErrorStatus.DEVICE_UNAVAILABLE, "the device has been stopped");
   }
 
   private static Failed missed() {

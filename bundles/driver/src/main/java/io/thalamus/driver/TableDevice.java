@@ -255,9 +255,13 @@ public abstract class TableDevice implements Device {
     PreparedModel make() throws ValidationException, IOException, DeviceException;
   }
 
-  private static PreparedModel made(Making making) throws DeviceException {
+  private PreparedModel made(Making making) throws DeviceException {
     try {
       return making.make();
+    } catch (DeviceException e) {
+      // A bundle that stops does so before its client learns of it, which would take what the
+      // device did not finish for its fault.
+      throw isLeaving() ? leaving(e) : e;
     } catch (ValidationException e) {
       throw new DeviceException(e.status(), e.getMessage(), e);
     } catch (IOException e) {
@@ -299,8 +303,8 @@ public abstract class TableDevice implements Device {
 
   /**
    * Returns whether the device is about to leave, or has left: it begins no compilation then, and
-   * leaves what it has not yet begun of one. Asked between operations too. False here: a device
-   * that looks at operations quickly, and has no threads, needs none.
+   * leaves what it has not yet begun of one, with DEVICE_UNAVAILABLE. Asked between operations too.
+   * False here: a device that looks at operations quickly, and has no threads, needs none.
    */
   protected boolean isLeaving() {
     return false;
@@ -308,8 +312,13 @@ public abstract class TableDevice implements Device {
 
   private void checkStays() throws DeviceException {
     if (isLeaving()) {
-      throw DeviceException.failure(info.name() + " is about to leave, or has left");
+      throw leaving(null);
     }
+  }
+
+  private DeviceException leaving(DeviceException cause) {
+    return new DeviceException(
+        ErrorStatus.DEVICE_UNAVAILABLE, info.name() + " is about to leave, or has left", cause);
   }
 
   /**

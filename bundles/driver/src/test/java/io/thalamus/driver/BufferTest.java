@@ -255,9 +255,11 @@ class BufferTest {
         };
     assertInstanceOf(Completed.class, floor.execute(request(input, output), USUAL));
     duringFloor = () -> {};
-    assertFailed(ErrorStatus.GENERAL_FAILURE, floor.execute(request(input, output), USUAL));
-    assertHoldsNothing(output);
-    assertRefused(ErrorStatus.GENERAL_FAILURE, assertThrows(DeviceException.class, this::buffer));
+    assertFailed(ErrorStatus.DEVICE_UNAVAILABLE, floor.execute(request(input, output), USUAL));
+    assertRefused(
+        ErrorStatus.DEVICE_UNAVAILABLE, assertThrows(DeviceException.class, () -> read(output)));
+    assertRefused(
+        ErrorStatus.DEVICE_UNAVAILABLE, assertThrows(DeviceException.class, this::buffer));
   }
 
   /** Whichever of two writes ends last: nobody takes a mixture for a result. */

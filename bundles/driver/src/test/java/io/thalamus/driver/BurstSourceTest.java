@@ -92,15 +92,15 @@ class BurstSourceTest {
     }
   }
 
-  private void assertRefused() {
+  private void assertRefused(ErrorStatus status) {
     DeviceException refused = assertThrows(DeviceException.class, () -> source.serve(null, null));
-    assertEquals(ErrorStatus.GENERAL_FAILURE, refused.status());
+    assertEquals(status, refused.status());
     assertEquals(0, uses);
   }
 
   @Test
   void theServiceIsUsedAsLongAsABurstIsOpen() throws DeviceException {
-    assertRefused();
+    assertRefused(ErrorStatus.GENERAL_FAILURE);
     isRegistered = true;
     BurstContext first = source.serve(null, null);
     BurstContext second = source.serve(null, null);
@@ -113,9 +113,9 @@ class BurstSourceTest {
     assertEquals(0, uses);
     assertEquals(0, served);
     isFull = true;
-    assertRefused();
+    assertRefused(ErrorStatus.GENERAL_FAILURE);
     isRegistered = false;
-    assertRefused();
+    assertRefused(ErrorStatus.GENERAL_FAILURE);
   }
 
   @Test
@@ -126,6 +126,6 @@ class BurstSourceTest {
     uses = 0; // as the framework leaves it
     burst.close();
     assertEquals(0, served);
-    assertRefused();
+    assertRefused(ErrorStatus.DEVICE_UNAVAILABLE);
   }
 }

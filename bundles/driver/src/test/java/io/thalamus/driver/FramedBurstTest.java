@@ -282,7 +282,7 @@ class FramedBurstTest {
     assertFailed(ErrorStatus.INVALID_ARGUMENT, executor.execute(request, none, USUAL));
     first.copyTo(out);
     device.tracker().close();
-    assertFailed(ErrorStatus.GENERAL_FAILURE, executor.execute(request, none, USUAL));
+    assertFailed(ErrorStatus.DEVICE_UNAVAILABLE, executor.execute(request, none, USUAL));
   }
 
   @Test
