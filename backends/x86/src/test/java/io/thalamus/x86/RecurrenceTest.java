@@ -177,4 +177,44 @@ class RecurrenceTest {
           return layer.inputs();
         });
   }
+
+  /** The first output is what is compared: the state in one test, the result in the other. */
+  private static byte[][] filters(TestGraph graph, Random random, boolean isStateFirst) {
+    Layer layer = new Layer(graph, random);
+    int rank = 1 + random.nextInt(3);
+    int units = layer.cells;
+    int memory = 1 + random.nextInt(40);
+    int filters = units * rank;
+    boolean isConstant = random.nextBoolean();
+    List<Integer> inputs =
+        List.of(
+            layer.input(layer.batches, layer.size),
+            isConstant ? layer.weights(filters, layer.size) : layer.input(filters, layer.size),
+            isConstant ? layer.weights(filters, memory) : layer.input(filters, memory),
+            random.nextBoolean() ? layer.weights(units) : layer.omitted(),
+            layer.input(layer.batches, filters * memory),
+            graph.int32(rank),
+            graph.int32(one(random, List.of(0, 1, 2, 3, 4, 6))));
+    int[] state = {layer.batches, filters * memory};
+    int[] result = {layer.batches, units};
+    int first = graph.output(TENSOR_FLOAT32, NONE, isStateFirst ? state : result);
+    int second = graph.output(TENSOR_FLOAT32, NONE, isStateFirst ? result : state);
+    graph.operation(
+        OperationCode.SVDF,
+        inputs,
+        isStateFirst ? List.of(first, second) : List.of(second, first));
+    return layer.inputs();
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void filtersOverTimeAreNearTheReference(Level level) throws Exception {
+    compare(level, 1e-5, (graph, random) -> filters(graph, random, false));
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void statesOfFiltersOverTimeAreNearTheReference(Level level) throws Exception {
+    compare(level, 1e-5, (graph, random) -> filters(graph, random, true));
+  }
 }

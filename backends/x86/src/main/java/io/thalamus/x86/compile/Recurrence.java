@@ -68,6 +68,7 @@ public final class Recurrence {
         }) {
       table.add(code, Recurrence::isRnnPossible, Recurrence::rnn, TENSOR_FLOAT32);
     }
+    Svdf.register(table);
   }
 
   private static boolean isLstmPossible(OperationView operation) {
@@ -125,7 +126,7 @@ public final class Recurrence {
   }
 
   /** Returns true if scalars and the shapes of all tensors that are there are known. */
-  private static boolean areShapesKnown(OperationView operation) {
+  static boolean areShapesKnown(OperationView operation) {
     for (int i = 0; i < operation.inputs().size(); i++) {
       OperandView input = operation.input(i);
       if (operation.has(i)
@@ -243,7 +244,8 @@ public final class Recurrence {
     }
   }
 
-  private static FunctionSource activated(CellFunction function, int count) {
+  /** Returns a function that makes sums outputs of a cell. */
+  static FunctionSource activated(CellFunction function, int count) {
     return switch (function) {
       case TANH -> new Mapped(Kind.TANH, count);
       case SIGMOID -> new Mapped(Kind.LOGISTIC, count);
