@@ -195,11 +195,89 @@ class SequencesTest {
         String message = "round " + round;
         float[] got =
             TestGraph.floats(simd.run(graph.model(), message, arguments.toArray(byte[][]::new)));
-        assertEquals(wanted.length, got.length, message);
-        for (int i = 0; i < got.length; i++) {
-          assertEquals(wanted[i], got[i], 1e-5, message + ", element " + i);
+        assertNear(wanted, got, message);
+      }
+    }
+  }
+
+  private static double activated(int activation, double x) {
+    return switch (activation) {
+      case 0 -> x;
+      case 1 -> Math.max(0, x);
+      case 3 -> Math.clamp(x, 0, 6);
+      case 4 -> Math.tanh(x);
+      default -> sigmoid(x);
+    };
+  }
+
+  @Test
+  void filtersOverTimeAreThoseOfTheFormula() throws DeviceException {
+    for (int round = 0; round < 40; round++) {
+      int batches = pick(1, 2, 3);
+      int size = pick(1, 7, 40, 600, 1100);
+      int units = pick(1, 5, 16, 33, 70);
+      int rank = pick(1, 2, 3);
+      int memory = pick(1, 2, 5, 8, 27);
+      int filters = units * rank;
+      boolean hasBias = random.nextBoolean();
+      int activation = pick(0, 1, 3, 4, 6);
+      float[] data = floats(0.5, batches * size);
+      float[] features = floats(1 / Math.sqrt(size), filters * size);
+      float[] times = floats(0.5, filters * memory);
+      float[] bias = floats(0.4, units);
+      float[] state = floats(0.5, batches * filters * memory);
+      double[] results = new double[batches * units];
+      double[] states = new double[state.length];
+      for (int row = 0; row < batches * filters; row++) {
+        int filter = row % filters;
+        double product = 0;
+        for (int k = 0; k < size; k++) {
+          product += (double) features[filter * size + k] * data[row / filters * size + k];
+        }
+        double sum = product * times[filter * memory + memory - 1];
+        for (int m = 0; m < memory - 1; m++) {
+          sum += (double) times[filter * memory + m] * state[row * memory + m];
+          states[row * memory + m] = m < memory - 2 ? state[row * memory + m + 1] : product;
+        }
+        results[row / rank] += sum;
+      }
+      for (int i = 0; i < results.length; i++) {
+        results[i] = activated(activation, results[i] + (hasBias ? bias[i % units] : 0));
+      }
+      for (boolean isStateFirst : new boolean[] {false, true}) {
+        try (TestGraph graph = new TestGraph()) {
+          List<Integer> inputs =
+              List.of(
+                  graph.input(TENSOR_FLOAT32, NONE, batches, size),
+                  graph.constant(TENSOR_FLOAT32, NONE, TestGraph.bytes(features), filters, size),
+                  graph.constant(TENSOR_FLOAT32, NONE, TestGraph.bytes(times), filters, memory),
+                  hasBias
+                      ? graph.constant(TENSOR_FLOAT32, NONE, TestGraph.bytes(bias), units)
+                      : graph.noValue(TENSOR_FLOAT32),
+                  graph.input(TENSOR_FLOAT32, NONE, batches, filters * memory),
+                  graph.int32(rank),
+                  graph.int32(activation));
+          int[] whole = {batches, filters * memory};
+          int[] few = {batches, units};
+          int first = graph.output(TENSOR_FLOAT32, NONE, isStateFirst ? whole : few);
+          int second = graph.output(TENSOR_FLOAT32, NONE, isStateFirst ? few : whole);
+          graph.operation(
+              OperationCode.SVDF,
+              inputs,
+              isStateFirst ? List.of(first, second) : List.of(second, first));
+          String message = "round " + round + (isStateFirst ? ", states" : ", results");
+          byte[] got =
+              simd.run(graph.model(), message, TestGraph.bytes(data), TestGraph.bytes(state));
+          assertNear(isStateFirst ? states : results, TestGraph.floats(got), message);
         }
       }
+    }
+  }
+
+  private static void assertNear(double[] wanted, float[] got, String message) {
+    assertEquals(wanted.length, got.length, message);
+    for (int i = 0; i < got.length; i++) {
+      assertEquals(wanted[i], got[i], 1e-5, message + ", element " + i);
     }
   }
 }

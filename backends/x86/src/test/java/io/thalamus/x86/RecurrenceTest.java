@@ -200,9 +200,7 @@ class RecurrenceTest {
     int first = graph.output(TENSOR_FLOAT32, NONE, isStateFirst ? state : result);
     int second = graph.output(TENSOR_FLOAT32, NONE, isStateFirst ? result : state);
     graph.operation(
-        OperationCode.SVDF,
-        inputs,
-        isStateFirst ? List.of(first, second) : List.of(second, first));
+        OperationCode.SVDF, inputs, isStateFirst ? List.of(first, second) : List.of(second, first));
     return layer.inputs();
   }
 

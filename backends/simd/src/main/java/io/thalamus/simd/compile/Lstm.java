@@ -64,9 +64,18 @@ public final class Lstm {
         }) {
       table.add(code, Lstm::isPossible, new Cells(), TENSOR_FLOAT32);
     }
+    Svdf.register(table);
   }
 
   private static boolean isPossible(OperationView operation) {
+    return areShapesKnown(operation)
+        && StaticGraph.parameters(operation, Parameters.class)
+            .filter(them -> isPossible(operation, them))
+            .isPresent();
+  }
+
+  /** Returns true if scalars and the shapes of all tensors that are there are known. */
+  static boolean areShapesKnown(OperationView operation) {
     for (int i = 0; i < operation.inputs().size(); i++) {
       OperandView input = operation.input(i);
       if (operation.has(i)
@@ -74,9 +83,7 @@ public final class Lstm {
         return false;
       }
     }
-    return StaticGraph.parameters(operation, Parameters.class)
-        .filter(them -> isPossible(operation, them))
-        .isPresent();
+    return true;
   }
 
   private static boolean isPossible(OperationView operation, Parameters parameters) {

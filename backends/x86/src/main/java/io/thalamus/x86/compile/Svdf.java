@@ -85,13 +85,13 @@ final class Svdf {
     Strided one = new Strided(Float.BYTES, 1, Float.BYTES, Float.BYTES, Float.BYTES, row);
     program.callInParts(one, products, 0, kept, newest, rows, LONGEST);
     Strided zero = new Strided(Float.BYTES, 1, Float.BYTES, Float.BYTES, 0, row);
-    program.callInParts(zero, program.zero(), 0, operands.output(NEXT_STATE), newest, rows, LONGEST);
+    program.callInParts(
+        zero, program.zero(), 0, operands.output(NEXT_STATE), newest, rows, LONGEST);
     if (memory > 1) {
       Strided older = new Strided(Float.BYTES, memory - 1, Float.BYTES, Float.BYTES, row, row);
       int most = Math.max(1, LONGEST / memory);
       program.callInParts(older, state, 0, kept, 0, rows, most);
-      program.callInParts(
-          older, kept, Float.BYTES, operands.output(NEXT_STATE), 0, rows, most);
+      program.callInParts(older, kept, Float.BYTES, operands.output(NEXT_STATE), 0, rows, most);
     }
     multiply(parameters, operation, operands, kept, program);
   }
