@@ -250,13 +250,7 @@ final class OpenMoves {
       Value top = ops.add(size, -1);
       first = ops.sub(top, first);
       last = ops.sub(top, last);
-      source =
-          ops.emitSized(
-              value.type(),
-              value.shape(),
-              ThalamusExtension.REVERSE,
-              ops.operand(value),
-              ops.int32Vector(axis));
+      source = OpenSizes.reverse(ops, value, axis);
     }
     first = ops.binary(Binary.MINIMUM, ops.max(first, 0), size);
     last = ops.binary(Binary.MINIMUM, ops.max(last, 0), size);
@@ -531,10 +525,7 @@ final class OpenMoves {
     axis = value.rank() - 1;
     boolean isLargest = node.flag("largest", true);
     Value signed = isLargest ? value : OpenSizes.unary(ops, Unary.NEG, value);
-    int last = ops.int32Vector(axis);
-    Value turned =
-        ops.emitSized(
-            value.type(), value.shape(), ThalamusExtension.REVERSE, ops.operand(signed), last);
+    Value turned = OpenSizes.reverse(ops, signed, axis);
     int[] more = new int[2 * value.rank()];
     int[] shape = Dims.with(value.shape(), axis, 0);
     if (isComputed) {

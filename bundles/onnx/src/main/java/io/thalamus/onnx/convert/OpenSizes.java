@@ -360,6 +360,18 @@ final class OpenSizes {
     return concat(ops, lines, 1 - known);
   }
 
+  /** The elements along an axis in reverse order. */
+  static Value reverse(Ops ops, Value value, int axis) throws ModelFormatException {
+    return value.isOpen()
+        ? ops.emitSized(
+            value.type(),
+            value.shape(),
+            ThalamusExtension.REVERSE,
+            ops.operand(value),
+            ops.int32Vector(axis))
+        : ops.reverse(value, axis);
+  }
+
   static Value gather(Ops ops, Value value, int axis, Value places) throws ModelFormatException {
     if (value.type() == DataType.BOOL) {
       Value whole = cast(ops, value, DataType.INT32);

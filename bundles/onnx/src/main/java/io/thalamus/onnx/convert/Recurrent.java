@@ -11,7 +11,7 @@ import java.util.List;
 
 /**
  * Recurrent cells: LSTM as NNAPI's operation on sequences where it means the same, all else step by
- * step in arithmetic.
+ * step in arithmetic, in a loop where there are many steps or only an execution counts them.
  */
 final class Recurrent {
   private static final int MAX_STEPS = 1024;
@@ -28,10 +28,12 @@ final class Recurrent {
   /**
    * The settings and inputs of one direction.
    *
+   * @param ops where its operations go
    * @param isStored whether what is multiplied by weights is rounded to 8 bits before
    */
   private record Cell(
       Node node,
+      Ops ops,
       int size,
       Value weights,
       Value recurrent,
@@ -41,28 +43,39 @@ final class Recurrent {
       double clip,
       boolean isStored) {
 
-    Ops ops() {
-      return node.ops();
+    /** The same cell as a graph sees it that a loop of this one refers to. */
+    Cell within(Ops inner, Scope outer) throws ModelFormatException {
+      return new Cell(
+          node,
+          inner,
+          size,
+          outer.pass(weights),
+          outer.pass(recurrent),
+          outer.pass(bias),
+          peepholes == null ? null : outer.pass(peepholes),
+          activations,
+          clip,
+          isStored);
     }
 
     /** The rows of a matrix that belong to a gate. */
     Value gate(Value matrix, int gate) throws ModelFormatException {
-      return ops().part(matrix, 0, gate * size, size);
+      return ops.part(matrix, 0, gate * size, size);
     }
 
     Value activated(int index, Value value) throws ModelFormatException {
-      return reached(index, clip > 0 ? ops().min(ops().max(value, -clip), clip) : value);
+      return reached(index, clip > 0 ? ops.min(ops.max(value, -clip), clip) : value);
     }
 
     /** The same without the limits, which ONNX Runtime spares the cells of an LSTM. */
     Value reached(int index, Value limited) throws ModelFormatException {
       return switch (activations.get(index)) {
-        case "Sigmoid" -> ops().unary(Unary.LOGISTIC, limited);
-        case "Tanh" -> ops().unary(Unary.TANH, limited);
-        case "Relu" -> ops().unary(Unary.RELU, limited);
-        case "Softsign" -> Activation.softsign(ops(), limited);
-        case "Softplus" -> Activation.softplus(ops(), limited);
-        case "HardSigmoid" -> Activation.hardSigmoid(ops(), limited, 0.2, 0.5);
+        case "Sigmoid" -> ops.unary(Unary.LOGISTIC, limited);
+        case "Tanh" -> ops.unary(Unary.TANH, limited);
+        case "Relu" -> ops.unary(Unary.RELU, limited);
+        case "Softsign" -> Activation.softsign(ops, limited);
+        case "Softplus" -> Activation.softplus(ops, limited);
+        case "HardSigmoid" -> Activation.hardSigmoid(ops, limited, 0.2, 0.5);
         default -> throw node.refuse("its activation is " + activations.get(index));
       };
     }
@@ -96,19 +109,24 @@ final class Recurrent {
    * Converts a layer whose weights are {@code [directions, gates * size, columns]}.
    *
    * @param isStored whether what is multiplied by weights is rounded to 8 bits before; it is not in
-   *     sequences too long to be written out
+   *     sequences that are not written out
    */
   static void run(Node node, int gates, Value weights, Value recurrent, boolean isStored)
       throws ModelFormatException {
     Ops ops = node.ops();
     boolean isBatchFirst = node.flag("layout", false);
-    Value input = isBatchFirst ? ops.transpose(node.in(0), 1, 0, 2) : node.in(0);
+    Value given = node.openIn(0);
+    Value input = isBatchFirst ? OpenSizes.transpose(ops, given, 1, 0, 2) : given;
     node.require(
         input.rank() == 3 && weights.rank() == 3 && recurrent.rank() == 3,
         "its inputs have not 3 dimensions");
     int steps = input.dim(0);
     int batch = input.dim(1);
     int size = recurrent.dim(2);
+    boolean isOpen = input.isOpen() && steps == 0;
+    node.require(
+        !input.isOpen() || isOpen && batch > 0 && input.dim(2) > 0,
+        input.text() + " has another open size than that of its steps");
     String direction = node.text("direction", "forward");
     int directions = direction.equals("bidirectional") ? 2 : 1;
     node.require(
@@ -116,12 +134,13 @@ final class Recurrent {
         "its weights " + weights.text() + " do not fit " + size + " cells");
     boolean isWhole =
         !node.has(4)
-            || node.isKnown(4) && Arrays.stream(node.ints(4)).allMatch(length -> length == steps);
+            || !isOpen
+                && node.isKnown(4)
+                && Arrays.stream(node.ints(4)).allMatch(length -> length == steps);
     Value lengths = isWhole ? null : ops.cast(node.in(4), DataType.INT32);
     node.require(isWhole || lengths.count() == batch, "its lengths are not " + batch);
     List<String> activations = activations(node, directions, gates);
     int each = activations.size() / directions;
-    Value isIn = lengths == null ? null : isIn(ops, lengths, steps);
     List<Value> all = new ArrayList<>();
     List<Value> lastHidden = new ArrayList<>();
     List<Value> lastCell = new ArrayList<>();
@@ -134,6 +153,7 @@ final class Recurrent {
       Cell cell =
           new Cell(
               node,
+              ops,
               size,
               ops.at(weights, 0, d),
               ops.at(recurrent, 0, d),
@@ -141,24 +161,21 @@ final class Recurrent {
               gates == 4 && node.has(7) ? ops.at(node.in(7), 0, d) : null,
               activations.subList(d * each, d * each + each),
               node.real("clip", 0),
-              isStored && steps <= MAX_STEPS);
-      Value hidden = state(node, 5, d, batch, size, isBatchFirst);
-      Value data = isReverse ? reversed(ops, input, lengths) : input;
-      List<Value> states = new ArrayList<>(List.of(hidden));
+              isStored && !isOpen && steps <= MAX_STEPS);
+      List<Value> states = new ArrayList<>();
+      states.add(state(node, 5, d, batch, size, isBatchFirst));
       if (gates == 4) {
         states.add(state(node, 6, d, batch, size, isBatchFirst));
       }
-      List<Value> first = List.copyOf(states);
-      Value outputs =
-          cell.isStored() ? stored(cell, data, states, isIn) : sequence(cell, data, states, gates);
-      if (lengths != null) {
-        states.set(0, last(ops, outputs, lengths, hidden));
-        outputs = ops.select(isIn, outputs, ops.number(outputs.type(), 0));
-        if (gates == 4 && node.wants(2) && !cell.isStored()) {
-          states.set(1, lastCell(cell, data, first, isIn));
-        }
+      boolean isOperation =
+          gates == 4
+              && isPlain(cell, input)
+              && (lengths == null || !isOpen && (steps <= MAX_STEPS || !node.wants(2)));
+      if (isOperation || !isOpen && steps <= MAX_STEPS) {
+        all.add(whole(cell, input, lengths, isReverse, states));
+      } else {
+        all.add(loop(cell, input, lengths, isReverse, states));
       }
-      all.add(isReverse ? reversed(ops, outputs, lengths) : outputs);
       lastHidden.add(states.get(0));
       if (gates == 4) {
         lastCell.add(states.get(1));
@@ -166,13 +183,91 @@ final class Recurrent {
     }
     int axis = isBatchFirst ? 1 : 0;
     if (node.wants(0)) {
-      Value joined = ops.stack(all, 1);
-      node.out(0, isBatchFirst ? ops.transpose(joined, 2, 0, 1, 3) : joined);
+      Value joined = stack(ops, all);
+      node.out(0, isBatchFirst ? OpenSizes.transpose(ops, joined, 2, 0, 1, 3) : joined);
     }
     node.out(1, ops.stack(lastHidden, axis));
     if (gates == 4) {
       node.out(2, ops.stack(lastCell, axis));
     }
+  }
+
+  /** The directions behind each other, as the second axis. */
+  private static Value stack(Ops ops, List<Value> all) throws ModelFormatException {
+    if (!all.getFirst().isOpen()) {
+      return ops.stack(all, 1);
+    }
+    List<Value> parts = new ArrayList<>();
+    for (Value each : all) {
+      parts.add(OpenSizes.expandDims(ops, each, 1));
+    }
+    return parts.size() == 1 ? parts.getFirst() : OpenSizes.concat(ops, parts, 1);
+  }
+
+  /** All outputs of one direction, whose steps are written out; the states become the last ones. */
+  private static Value whole(
+      Cell cell, Value input, Value lengths, boolean isReverse, List<Value> states)
+      throws ModelFormatException {
+    Ops ops = cell.ops();
+    Value isIn = lengths == null ? null : isIn(ops, lengths, input.dim(0));
+    Value data = isReverse ? reversed(ops, input, lengths) : input;
+    List<Value> first = List.copyOf(states);
+    Value outputs =
+        cell.isStored() ? stored(cell, data, states, isIn) : sequence(cell, data, states);
+    if (lengths != null) {
+      states.set(0, last(ops, outputs, lengths, first.get(0)));
+      outputs = ops.select(isIn, outputs, ops.number(outputs.type(), 0));
+      if (states.size() == 2 && cell.node().wants(2) && !cell.isStored()) {
+        states.set(1, lastCell(cell, data, first, isIn));
+      }
+    }
+    return isReverse ? reversed(ops, outputs, lengths) : outputs;
+  }
+
+  /**
+   * The same in a loop over the steps. Against their order a state stays as it is until the end of
+   * its sequence is reached.
+   */
+  private static Value loop(
+      Cell cell, Value input, Value lengths, boolean isReverse, List<Value> states)
+      throws ModelFormatException {
+    Ops ops = cell.ops();
+    int batch = input.dim(1);
+    Value count = OpenSizes.size(ops, input, 0);
+    List<Value> found =
+        Loops.convert(
+            cell.node(),
+            count,
+            ops.number(DataType.BOOL, 1),
+            states,
+            input.dim(0),
+            (graph, outer, index, before) -> {
+              Ops inner = graph.ops();
+              Value place = inner.cast(index, DataType.INT32);
+              if (isReverse) {
+                Value last = inner.add(inner.cast(outer.pass(count), DataType.INT32), -1);
+                place = inner.sub(last, place);
+              }
+              Value x = OpenSizes.gather(inner, outer.pass(input), 0, place);
+              List<Value> after = new ArrayList<>(before);
+              step(cell.within(inner, outer), x, after);
+              Value row = after.getFirst();
+              if (lengths != null) {
+                Value each = inner.reshape(outer.pass(lengths), batch, 1);
+                Value isIn = inner.binary(Binary.LESS, place, each);
+                for (int i = 0; i < after.size(); i++) {
+                  after.set(i, inner.select(isIn, after.get(i), before.get(i)));
+                }
+                row = inner.select(isIn, row, inner.number(row.type(), 0));
+              }
+              after.addFirst(inner.number(DataType.BOOL, 1));
+              after.add(row);
+              return after;
+            });
+    for (int i = 0; i < states.size(); i++) {
+      states.set(i, found.get(i));
+    }
+    return isReverse ? OpenSizes.reverse(ops, found.getLast(), 0) : found.getLast();
   }
 
   /** For each step and sequence whether the step is one of it. */
@@ -184,7 +279,9 @@ final class Recurrent {
   }
 
   private static Value reversed(Ops ops, Value value, Value lengths) throws ModelFormatException {
-    return lengths == null ? ops.reverse(value, 0) : Indexing.reversed(ops, value, lengths);
+    return lengths == null
+        ? OpenSizes.reverse(ops, value, 0)
+        : Indexing.reversed(ops, value, lengths);
   }
 
   /** The output at the end of each sequence; the first state where that has no steps. */
@@ -205,7 +302,6 @@ final class Recurrent {
   private static Value lastCell(Cell cell, Value input, List<Value> first, Value isIn)
       throws ModelFormatException {
     Ops ops = cell.ops();
-    cell.node().require(input.dim(0) <= MAX_STEPS, "it has more than " + MAX_STEPS + " steps");
     List<Value> states = new ArrayList<>(first);
     for (int step = 0; step < input.dim(0); step++) {
       List<Value> before = List.copyOf(states);
@@ -222,30 +318,32 @@ final class Recurrent {
       Node node, int input, int direction, int batch, int size, boolean isBatchFirst)
       throws ModelFormatException {
     if (!node.has(input)) {
-      return node.ops().fill(node.in(0).type(), new int[] {batch, size}, 0);
+      return node.ops().fill(node.openIn(0).type(), new int[] {batch, size}, 0);
     }
     return node.ops().at(node.in(input), isBatchFirst ? 1 : 0, direction);
   }
 
   /** All outputs of one direction; the states become the last ones. */
-  private static Value sequence(Cell cell, Value input, List<Value> states, int gates)
+  private static Value sequence(Cell cell, Value input, List<Value> states)
       throws ModelFormatException {
-    if (gates == 4 && isPlain(cell, input)) {
+    if (states.size() == 2 && isPlain(cell, input)) {
       return lstm(cell, input, states);
     }
     Ops ops = cell.ops();
-    cell.node().require(input.dim(0) <= MAX_STEPS, "it has more than " + MAX_STEPS + " steps");
     List<Value> outputs = new ArrayList<>();
     for (int step = 0; step < input.dim(0); step++) {
-      Value x = ops.at(input, 0, step);
-      switch (gates) {
-        case 4 -> lstmStep(cell, sums(cell, x, states.getFirst()), states);
-        case 3 -> gruStep(cell, x, states);
-        default -> states.set(0, cell.activated(0, sum(cell, x, states.get(0), 0, 1)));
-      }
+      step(cell, ops.at(input, 0, step), states);
       outputs.add(states.getFirst());
     }
     return ops.stack(outputs, 0);
+  }
+
+  private static void step(Cell cell, Value x, List<Value> states) throws ModelFormatException {
+    switch (cell.activations().size()) {
+      case 3 -> lstmStep(cell, sums(cell, x, states.getFirst()), states);
+      case 2 -> gruStep(cell, x, states);
+      default -> states.set(0, cell.activated(0, sum(cell, x, states.getFirst(), 0, 1)));
+    }
   }
 
   /**
@@ -393,7 +491,7 @@ final class Recurrent {
     inputs.addAll(List.of(ops.int32(TANH), ops.real(0), ops.real(0), ops.bool(true)));
     inputs.addAll(List.of(none, none, none, none));
     List<Value> results =
-        ops.emit(
+        ops.emitOpen(
             OperationCode.UNIDIRECTIONAL_SEQUENCE_LSTM,
             inputs,
             input.type(),
