@@ -177,9 +177,12 @@ public final class ModelLoader {
   private ModelReader reader(Path path, SharedMemory memory) throws NeuralNetworksException {
     MemorySegment head = memory.segment().asSlice(0, Math.min(HEAD, memory.size()));
     String name = String.valueOf(path.getFileName());
-    for (ModelReader reader : readers) {
-      if (reader.accepts(name, head)) {
-        return reader;
+    // A name may say the wrong format; it decides where the contents say none.
+    for (String seen : List.of("", name)) {
+      for (ModelReader reader : readers) {
+        if (reader.accepts(seen, head)) {
+          return reader;
+        }
       }
     }
     if (readers.isEmpty()) {

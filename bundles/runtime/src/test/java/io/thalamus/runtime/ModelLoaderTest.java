@@ -104,6 +104,34 @@ class ModelLoaderTest {
     assertEquals(ResultCode.BAD_DATA, refusal(empty).code());
   }
 
+  /** A format that is known by the name of its files alone. */
+  private static final class NameReader implements ModelReader {
+    @Override
+    public String format() {
+      return "Name";
+    }
+
+    @Override
+    public boolean accepts(String fileName, MemorySegment head) {
+      return fileName.endsWith(".name");
+    }
+
+    @Override
+    public ModelFile read(SharedMemory file) throws ModelFormatException {
+      throw new ModelFormatException("read by its name");
+    }
+  }
+
+  @Test
+  void contentsDecideBeforeTheNameOfAFile() throws Exception {
+    runtime.loader.addReader(new NameReader());
+    runtime.loader.addReader(new LetterReader());
+    Path letter = Files.writeString(directory.resolve("letter.name"), "L");
+    assertEquals(letter + ": the letter stands alone", refusal(letter).getMessage());
+    Path other = Files.writeString(directory.resolve("other.name"), "N");
+    assertEquals(other + ": read by its name", refusal(other).getMessage());
+  }
+
   @Test
   void whatNoReaderKnowsIsSaidSo() throws Exception {
     Path text = Files.writeString(directory.resolve("text.txt"), "hello");

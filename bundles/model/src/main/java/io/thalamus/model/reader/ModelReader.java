@@ -14,7 +14,7 @@ public interface ModelReader {
   /**
    * Returns whether a file looks like this format.
    *
-   * @param fileName the last part of its path
+   * @param fileName the last part of its path; empty where the contents alone are to decide
    * @param head its first bytes, up to 64
    */
   boolean accepts(String fileName, MemorySegment head);
