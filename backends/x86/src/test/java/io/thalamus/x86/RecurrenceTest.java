@@ -27,9 +27,25 @@ class RecurrenceTest {
     final int size;
     final int cells;
     final boolean isTimeMajor;
+
+    /** Floats of an output; as many as cells where there is no projection. */
+    final int outputs;
+
+    final boolean isProjected;
+    final boolean isNormalized;
+    final boolean hasPeepholes;
     final List<byte[]> data = new ArrayList<>();
 
     Layer(TestGraph graph, Random random) {
+      this(graph, random, 0);
+    }
+
+    /**
+     * A layer with optional parts.
+     *
+     * @param parts in how many of 100 layers there is each of them
+     */
+    Layer(TestGraph graph, Random random, int parts) {
       this.graph = graph;
       this.random = random;
       steps = 1 + random.nextInt(6);
@@ -37,6 +53,10 @@ class RecurrenceTest {
       size = 1 + random.nextInt(20);
       cells = 1 + random.nextInt(50);
       isTimeMajor = random.nextBoolean();
+      isProjected = random.nextInt(100) < parts;
+      isNormalized = random.nextInt(100) < parts;
+      hasPeepholes = random.nextInt(100) < parts;
+      outputs = isProjected ? 1 + random.nextInt(30) : cells;
     }
 
     int weights(int... shape) {
@@ -68,26 +88,41 @@ class RecurrenceTest {
     /** The weights and biases of one cell with a long memory. */
     List<Integer> cell(boolean isCoupled) {
       List<Integer> inputs = new ArrayList<>();
-      for (int[] shape : new int[][] {{cells, size}, {cells, cells}, {}, {cells}}) {
-        if (shape.length == 0) {
-          inputs.addAll(List.of(omitted(), omitted(), omitted()));
-        } else {
-          inputs.add(isCoupled ? omitted() : weights(shape));
-          for (int gate = 1; gate < 4; gate++) {
-            inputs.add(weights(shape));
-          }
-        }
+      for (int[] shape : new int[][] {{cells, size}, {cells, outputs}}) {
+        inputs.addAll(gates(!isCoupled, shape));
       }
-      inputs.add(omitted());
-      inputs.add(omitted());
+      for (int gate = 0; gate < 3; gate++) {
+        boolean isThere = hasPeepholes && (gate > 0 || !isCoupled);
+        inputs.add(isThere ? weights(cells) : omitted());
+      }
+      inputs.addAll(gates(!isCoupled, cells));
+      inputs.add(isProjected ? weights(outputs, cells) : omitted());
+      inputs.add(isProjected && random.nextBoolean() ? weights(outputs) : omitted());
       return inputs;
+    }
+
+    private List<Integer> gates(boolean hasFirst, int... shape) {
+      List<Integer> inputs = new ArrayList<>();
+      inputs.add(hasFirst ? weights(shape) : omitted());
+      for (int gate = 1; gate < 4; gate++) {
+        inputs.add(weights(shape));
+      }
+      return inputs;
+    }
+
+    void norms(List<Integer> inputs, boolean isCoupled) {
+      if (isNormalized) {
+        inputs.addAll(gates(!isCoupled, cells));
+      } else {
+        omit(inputs, 4);
+      }
     }
 
     List<Integer> scalars() {
       return List.of(
           graph.int32(one(random, List.of(4, 4, 1, 6))),
           graph.float32(random.nextBoolean() ? 0.5f : 0),
-          graph.float32(0));
+          graph.float32(isProjected && random.nextBoolean() ? 0.5f : 0));
     }
 
     void omit(List<Integer> inputs, int count) {
@@ -125,6 +160,38 @@ class RecurrenceTest {
         });
   }
 
+  /** One of the outputs of the layer is the first one, which is compared. */
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void optionalPartsOfCellsAreNearTheReference(Level level) throws Exception {
+    compare(
+        level,
+        1e-4,
+        (graph, random) -> {
+          Layer layer = new Layer(graph, random, 60);
+          boolean isCoupled = random.nextInt(3) == 0;
+          List<Integer> inputs = new ArrayList<>();
+          inputs.add(layer.input(layer.rows(layer.size)));
+          inputs.addAll(layer.cell(isCoupled));
+          inputs.add(layer.input(layer.batches, layer.outputs));
+          inputs.add(layer.input(layer.batches, layer.cells));
+          inputs.addAll(layer.scalars());
+          inputs.add(graph.bool(layer.isTimeMajor));
+          layer.norms(inputs, isCoupled);
+          int[][] shapes = {
+            layer.rows(layer.outputs), {layer.batches, layer.outputs}, {layer.batches, layer.cells}
+          };
+          int compared = random.nextInt(3);
+          int first = graph.output(TENSOR_FLOAT32, NONE, shapes[compared]);
+          List<Integer> outputs = new ArrayList<>();
+          for (int i = 0; i < 3; i++) {
+            outputs.add(i == compared ? first : graph.output(TENSOR_FLOAT32, NONE, shapes[i]));
+          }
+          graph.operation(OperationCode.UNIDIRECTIONAL_SEQUENCE_LSTM, inputs, outputs);
+          return layer.inputs();
+        });
+  }
+
   @ParameterizedTest
   @EnumSource(names = {"AVX2", "AVX512"})
   void sequencesReadBothWaysAreNearTheReference(Level level) throws Exception {
@@ -132,23 +199,24 @@ class RecurrenceTest {
         level,
         1e-5,
         (graph, random) -> {
-          Layer layer = new Layer(graph, random);
+          Layer layer = new Layer(graph, random, 30);
           List<Integer> inputs = new ArrayList<>();
           inputs.add(layer.input(layer.rows(layer.size)));
           inputs.addAll(layer.cell(false));
           inputs.addAll(layer.cell(false));
           for (int i = 0; i < 4; i++) {
-            inputs.add(layer.input(layer.batches, layer.cells));
+            inputs.add(layer.input(layer.batches, i % 2 == 0 ? layer.outputs : layer.cells));
           }
           layer.omit(inputs, 9);
           inputs.addAll(layer.scalars());
           inputs.add(graph.bool(true));
           inputs.add(graph.bool(layer.isTimeMajor));
-          layer.omit(inputs, 8);
+          layer.norms(inputs, false);
+          layer.norms(inputs, false);
           graph.operation(
               OperationCode.BIDIRECTIONAL_SEQUENCE_LSTM,
               inputs,
-              graph.output(TENSOR_FLOAT32, NONE, layer.rows(2 * layer.cells)));
+              graph.output(TENSOR_FLOAT32, NONE, layer.rows(2 * layer.outputs)));
           return layer.inputs();
         });
   }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.x86.asm.Level;
+import io.thalamus.x86.kernel.LstmCells.Part;
 import io.thalamus.x86.kernel.ResizedLine.Column;
 import io.thalamus.x86.kernel.ResizedLine.Way;
 import java.lang.foreign.ValueLayout;
@@ -268,24 +269,38 @@ class GuardedFloatsTest {
         3,
         (_, random, _) -> {
           int count = 1 + random.nextInt(50);
+          Part part = Part.values()[random.nextInt(3)];
           boolean isCoupled = random.nextBoolean();
+          int gates = part == Part.OUTPUTS ? 1 : isCoupled ? 3 : 4;
           return new LstmCells(
+              part,
               count,
               isCoupled,
               functions[random.nextInt(functions.length)],
               random.nextBoolean() ? 0.7f : 0,
-              4 * (count * (isCoupled ? 3 : 4) + random.nextInt(9)));
+              4 * (count * gates + random.nextInt(9)),
+              4 * (count + random.nextInt(9)),
+              4 * (2 * count + random.nextInt(9)));
         },
         (cells, block, read, written, other) -> {
           long part = 4L * cells.cells();
+          boolean isAlone = cells.part() == Part.OUTPUTS;
           for (int i = 0; i < cells.cells(); i++) {
             long gates = (long) block * cells.gatesStep() + 4L * i;
-            long row = 2 * block * part + 4L * i;
-            double state = state(cells, read, gates, other.get(row));
-            double output = sigmoid(read.get(gates + part * (cells.isCoupled() ? 2 : 3)));
-            assertEquals(state, written.get(row), 1e-5);
-            assertEquals(
-                output * activated(cells.activation(), state), written.get(row + part), 1e-5);
+            long row = (long) block * cells.resultStep() + 4L * i;
+            double old = other.get((long) block * cells.statesStep() + 4L * i);
+            double state = isAlone ? old : state(cells, read, gates, old);
+            if (!isAlone) {
+              assertEquals(state, written.get(row), 1e-5);
+            }
+            if (cells.part() != Part.STATES) {
+              long gate = isAlone ? 0 : part * (cells.isCoupled() ? 2 : 3);
+              double output = sigmoid(read.get(gates + gate));
+              assertEquals(
+                  output * activated(cells.activation(), state),
+                  written.get(row + (isAlone ? 0 : part)),
+                  1e-5);
+            }
           }
         });
   }

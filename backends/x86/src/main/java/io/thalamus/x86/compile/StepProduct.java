@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import io.thalamus.operations.FusedActivation;
+import io.thalamus.x86.compile.Weights.Source;
+import io.thalamus.x86.kernel.Taps;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A product of a row of each batch by constant weights, which are packed once for all steps. The
+ * weights of a result stand beside each other; or there is one for each, of which each float sees
+ * its own.
+ */
+final class StepProduct {
+  private final ProgramBuilder program;
+  private final int batches;
+  private final int depth;
+  private final boolean isAdded;
+  private final boolean isOfEach;
+  private final List<Panel> panels = new ArrayList<>();
+
+  private StepProduct(
+      ProgramBuilder program,
+      int batches,
+      int depth,
+      int width,
+      float[] weights,
+      Optional<float[]> bias,
+      boolean isAdded,
+      boolean isOfEach) {
+    this.program = program;
+    this.batches = batches;
+    this.depth = depth;
+    this.isAdded = isAdded;
+    this.isOfEach = isOfEach;
+    Weights.Packer packer =
+        new Weights(
+            Source.of(weights, program),
+            bias.map(numbers -> Source.of(numbers, program)),
+            0,
+            1,
+            depth)
+        .new Packer(program, depth);
+    int most = Convolution.FEW_ROWS_VECTORS * program.emitter().lanes();
+    for (int channel = 0; channel < width; channel += most) {
+      panels.add(packer.pack(channel, Math.min(most, width - channel)));
+    }
+  }
+
+  /** Returns a product that is added to what stands where it is written. */
+  static StepProduct added(ProgramBuilder program, int batches, int depth, float[] weights) {
+    int width = weights.length / depth;
+    return new StepProduct(program, batches, depth, width, weights, Optional.empty(), true, false);
+  }
+
+  /** Returns a product that is written, with its bias. */
+  static StepProduct written(
+      ProgramBuilder program, int batches, int depth, float[] weights, Optional<float[]> bias) {
+    int width = weights.length / depth;
+    return new StepProduct(program, batches, depth, width, weights, bias, false, false);
+  }
+
+  /** Returns the products of each float by its weight, which are added. */
+  static StepProduct ofEach(ProgramBuilder program, int batches, float[] weights) {
+    return new StepProduct(
+        program, batches, 1, weights.length, weights, Optional.empty(), true, true);
+  }
+
+  /**
+   * Multiplies the rows of all batches; nothing that the program has begun may write there.
+   *
+   * @param step bytes from the row of one batch to that of the next
+   * @param targetStep the same where results are written
+   */
+  void call(Place from, long at, int step, Place to, long target, int targetStep) {
+    for (Panel panel : panels) {
+      int most = Taps.mostRows(program.emitter(), panel.vectors());
+      long channel = (long) panel.channel() * Float.BYTES;
+      for (int b = 0; b < batches; b += most) {
+        Taps taps =
+            new Taps(
+                true,
+                isAdded,
+                isOfEach,
+                Math.min(most, batches - b),
+                panel.vectors(),
+                panel.channels(),
+                1,
+                0,
+                1,
+                0,
+                depth,
+                step,
+                targetStep,
+                FusedActivation.NONE,
+                Optional.empty());
+        program.call(
+            taps,
+            from,
+            at + (long) b * step + (isOfEach ? channel : 0),
+            to,
+            target + (long) b * targetStep + channel,
+            panel.at(),
+            1);
+      }
+    }
+  }
+}
