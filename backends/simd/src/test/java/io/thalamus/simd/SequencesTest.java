@@ -9,6 +9,7 @@ import io.thalamus.hal.DeviceException;
 import io.thalamus.model.OperationCode;
 import io.thalamus.tck.check.TestGraph;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
@@ -44,19 +45,44 @@ class SequencesTest {
     return values;
   }
 
-  /** By gate (input, forget, cell, output), the weights of a cell. */
-  private record Weights(float[][] inputs, float[][] outputs, float[][] biases) {}
+  /**
+   * By gate (input, forget, cell, output), the weights of a cell; null where it has no such part.
+   */
+  private record Weights(
+      float[][] inputs,
+      float[][] outputs,
+      float[][] biases,
+      float[][] peepholes,
+      float[][] norms,
+      float[] projection,
+      float[] projectionBias) {
+    int cells() {
+      return biases[0].length;
+    }
+  }
 
-  private Weights weights(int size, int cells) {
+  private Weights weights(int size, int cells, int outputs, boolean hasPeepholes, boolean isNorm) {
     float[][] inputs = new float[4][];
-    float[][] outputs = new float[4][];
+    float[][] recurrent = new float[4][];
     float[][] biases = new float[4][];
+    float[][] peepholes = new float[4][];
+    float[][] norms = new float[4][];
     for (int gate = 0; gate < 4; gate++) {
       inputs[gate] = floats(0.4, cells * size);
-      outputs[gate] = floats(0.6 / Math.sqrt(cells), cells * cells);
+      recurrent[gate] = floats(0.6 / Math.sqrt(outputs), cells * outputs);
       biases[gate] = floats(0.4, cells);
+      peepholes[gate] = gate == 2 || !hasPeepholes ? null : floats(0.5, cells);
+      norms[gate] = isNorm ? floats(0.5, cells) : null;
     }
-    return new Weights(inputs, outputs, biases);
+    boolean isProjected = outputs != cells;
+    return new Weights(
+        inputs,
+        recurrent,
+        biases,
+        peepholes,
+        norms,
+        isProjected ? floats(1 / Math.sqrt(cells), outputs * cells) : null,
+        isProjected && random.nextBoolean() ? floats(0.2, outputs) : null);
   }
 
   private static double sigmoid(double x) {
@@ -64,19 +90,38 @@ class SequencesTest {
   }
 
   private static double[] gate(
-      Weights weights, int gate, float[] data, int row, int size, double[] output) {
-    int cells = output.length;
+      Weights weights, int gate, float[] data, int row, int size, double[] output, double[] state) {
+    int cells = weights.cells();
+    int outputs = output.length;
+    boolean isNormalized = weights.norms()[gate] != null;
     double[] sums = new double[cells];
     for (int i = 0; i < cells; i++) {
-      sums[i] = weights.biases()[gate][i];
+      sums[i] = isNormalized ? 0 : weights.biases()[gate][i];
       for (int k = 0; k < size; k++) {
         sums[i] += (double) weights.inputs()[gate][i * size + k] * data[row * size + k];
       }
-      for (int k = 0; k < cells; k++) {
-        sums[i] += weights.outputs()[gate][i * cells + k] * output[k];
+      for (int k = 0; k < outputs; k++) {
+        sums[i] += weights.outputs()[gate][i * outputs + k] * output[k];
+      }
+      if (weights.peepholes()[gate] != null) {
+        sums[i] += weights.peepholes()[gate][i] * state[i];
+      }
+    }
+    if (isNormalized) {
+      double mean = Arrays.stream(sums).average().orElseThrow();
+      double variance =
+          Arrays.stream(sums).map(sum -> (sum - mean) * (sum - mean)).average().orElseThrow();
+      double deviation = Math.sqrt(variance == 0 ? 1e-8 : variance);
+      for (int i = 0; i < cells; i++) {
+        double factor = weights.norms()[gate][i];
+        sums[i] = (sums[i] - mean) / deviation * factor + weights.biases()[gate][i];
       }
     }
     return sums;
+  }
+
+  private static double clip(double value, double limit) {
+    return limit > 0 ? Math.clamp(value, -limit, limit) : value;
   }
 
   /** One step, which changes the states. */
@@ -89,52 +134,70 @@ class SequencesTest {
       int size,
       double[] output,
       double[] state) {
-    double[] admit = gate(weights, 0, data, row, size, output);
-    double[] forget = gate(weights, 1, data, row, size, output);
-    double[] cell = gate(weights, 2, data, row, size, output);
-    double[] shown = gate(weights, 3, data, row, size, output);
-    for (int i = 0; i < output.length; i++) {
+    double[] admit = gate(weights, 0, data, row, size, output, state);
+    double[] forget = gate(weights, 1, data, row, size, output, state);
+    double[] cell = gate(weights, 2, data, row, size, output, state);
+    for (int i = 0; i < state.length; i++) {
       double kept = sigmoid(forget[i]);
       double admitted = isCoupled ? 1 - kept : sigmoid(admit[i]);
-      state[i] = kept * state[i] + admitted * Math.tanh(cell[i]);
-      state[i] = clip > 0 ? Math.clamp(state[i], -clip, clip) : state[i];
+      state[i] = clip(kept * state[i] + admitted * Math.tanh(cell[i]), clip);
+    }
+    double[] shown = gate(weights, 3, data, row, size, output, state);
+    for (int i = 0; i < state.length; i++) {
+      shown[i] = sigmoid(shown[i]) * Math.tanh(state[i]);
     }
     for (int i = 0; i < output.length; i++) {
-      output[i] = sigmoid(shown[i]) * Math.tanh(state[i]);
+      if (weights.projection() == null) {
+        output[i] = shown[i];
+      } else {
+        double sum = weights.projectionBias() == null ? 0 : weights.projectionBias()[i];
+        for (int k = 0; k < shown.length; k++) {
+          sum += weights.projection()[i * shown.length + k] * shown[k];
+        }
+        output[i] = clip(sum, clip);
+      }
     }
   }
 
-  private List<Integer> operands(TestGraph graph, Weights weights, int size, boolean isCoupled) {
-    int cells = weights.biases()[0].length;
-    List<Integer> inputs = new ArrayList<>();
-    for (int part = 0; part < 4; part++) {
-      for (int gate = 0; gate < (part == 2 ? 3 : 4); gate++) {
-        if (part == 2 || isCoupled && gate == 0) {
-          inputs.add(graph.noValue(TENSOR_FLOAT32));
-        } else {
-          float[] values =
-              (part == 0 ? weights.inputs() : part == 1 ? weights.outputs() : weights.biases())
-                  [gate];
-          int[] shape =
-              part == 0
-                  ? new int[] {cells, size}
-                  : part == 1 ? new int[] {cells, cells} : new int[] {cells};
-          inputs.add(graph.constant(TENSOR_FLOAT32, NONE, TestGraph.bytes(values), shape));
-        }
-      }
+  private static int operand(TestGraph graph, float[] values, int... shape) {
+    return values == null
+        ? graph.noValue(TENSOR_FLOAT32)
+        : graph.constant(TENSOR_FLOAT32, NONE, TestGraph.bytes(values), shape);
+  }
+
+  private static void gates(
+      TestGraph graph, List<Integer> inputs, float[][] values, boolean isCoupled, int... shape) {
+    for (int gate = 0; gate < 4; gate++) {
+      inputs.add(operand(graph, isCoupled && gate == 0 ? null : values[gate], shape));
     }
-    inputs.add(graph.noValue(TENSOR_FLOAT32));
-    inputs.add(graph.noValue(TENSOR_FLOAT32));
+  }
+
+  private List<Integer> operands(
+      TestGraph graph, Weights weights, int size, int outputs, boolean isCoupled) {
+    int cells = weights.cells();
+    List<Integer> inputs = new ArrayList<>();
+    gates(graph, inputs, weights.inputs(), isCoupled, cells, size);
+    gates(graph, inputs, weights.outputs(), isCoupled, cells, outputs);
+    for (int gate : new int[] {0, 1, 3}) {
+      float[] peephole = isCoupled && gate == 0 ? null : weights.peepholes()[gate];
+      inputs.add(operand(graph, peephole, cells));
+    }
+    gates(graph, inputs, weights.biases(), isCoupled, cells);
+    inputs.add(operand(graph, weights.projection(), outputs, cells));
+    inputs.add(operand(graph, weights.projectionBias(), outputs));
     return inputs;
   }
 
   @Test
   void sequencesAreThoseOfTheFormulas() throws DeviceException {
-    for (int round = 0; round < 30; round++) {
+    for (int round = 0; round < 60; round++) {
       int steps = pick(1, 3, 50, 100);
       int batches = pick(1, 2, 3);
       int size = pick(1, 7, 40, 600);
       int cells = pick(1, 5, 16, 33, 70);
+      int outputs = pick(cells, 3, 20, 600);
+      boolean hasPeepholes = random.nextInt(3) == 0;
+      boolean isNormalized = random.nextInt(3) == 0;
       boolean isTwofold = round % 3 == 0;
       boolean isCoupled = !isTwofold && round % 4 == 1;
       float clip = random.nextBoolean() ? 0.5f : 0;
@@ -142,62 +205,68 @@ class SequencesTest {
       int[] rows = isTimeMajor ? new int[] {steps, batches} : new int[] {batches, steps};
       int directions = isTwofold ? 2 : 1;
       float[] data = floats(0.5, batches * steps * size);
-      double[] wanted = new double[batches * steps * cells * directions];
+      double[] wanted = new double[batches * steps * outputs * directions];
       try (TestGraph graph = new TestGraph()) {
         List<Integer> inputs = new ArrayList<>();
         inputs.add(graph.input(TENSOR_FLOAT32, NONE, rows[0], rows[1], size));
         List<byte[]> arguments = new ArrayList<>(List.of(TestGraph.bytes(data)));
         float[][] states = new float[2 * directions][];
+        List<Weights> all = new ArrayList<>();
         for (int direction = 0; direction < directions; direction++) {
-          Weights weights = weights(size, cells);
-          inputs.addAll(operands(graph, weights, size, isCoupled));
-          float[] outputs = floats(0.3, batches * cells);
+          Weights weights = weights(size, cells, outputs, hasPeepholes, isNormalized);
+          all.add(weights);
+          inputs.addAll(operands(graph, weights, size, outputs, isCoupled));
+          float[] before = floats(0.3, batches * outputs);
           float[] memory = floats(0.3, batches * cells);
-          states[2 * direction] = outputs;
+          states[2 * direction] = before;
           states[2 * direction + 1] = memory;
           for (int batch = 0; batch < batches; batch++) {
-            double[] output = new double[cells];
-            double[] state = new double[cells];
-            for (int i = 0; i < cells; i++) {
-              output[i] = outputs[batch * cells + i];
-              state[i] = memory[batch * cells + i];
-            }
+            double[] output = part(before, batch, outputs);
+            double[] state = part(memory, batch, cells);
             for (int t = 0; t < steps; t++) {
               int at = direction == 1 ? steps - 1 - t : t;
               int row = isTimeMajor ? at * batches + batch : batch * steps + at;
               step(weights, isCoupled, clip, data, row, size, output, state);
-              int to = (row * directions + direction) * cells;
-              System.arraycopy(output, 0, wanted, to, cells);
+              int to = (row * directions + direction) * outputs;
+              System.arraycopy(output, 0, wanted, to, outputs);
             }
           }
         }
         for (float[] state : states) {
-          inputs.add(graph.input(TENSOR_FLOAT32, NONE, batches, cells));
+          inputs.add(graph.input(TENSOR_FLOAT32, NONE, batches, state.length / batches));
           arguments.add(TestGraph.bytes(state));
         }
         for (int i = 0; isTwofold && i < 9; i++) {
           inputs.add(graph.noValue(TENSOR_FLOAT32));
         }
-        inputs.addAll(List.of(graph.int32(4), graph.float32(clip), graph.float32(0)));
+        inputs.addAll(List.of(graph.int32(4), graph.float32(clip), graph.float32(clip)));
         if (isTwofold) {
           inputs.add(graph.bool(true));
         }
         inputs.add(graph.bool(isTimeMajor));
-        for (int i = 0; i < (isTwofold ? 8 : 4); i++) {
-          inputs.add(graph.noValue(TENSOR_FLOAT32));
+        for (Weights weights : all) {
+          gates(graph, inputs, weights.norms(), isCoupled, cells);
         }
         graph.operation(
             isTwofold
                 ? OperationCode.BIDIRECTIONAL_SEQUENCE_LSTM
                 : OperationCode.UNIDIRECTIONAL_SEQUENCE_LSTM,
             inputs,
-            graph.output(TENSOR_FLOAT32, NONE, rows[0], rows[1], cells * directions));
+            graph.output(TENSOR_FLOAT32, NONE, rows[0], rows[1], outputs * directions));
         String message = "round " + round;
         float[] got =
             TestGraph.floats(simd.run(graph.model(), message, arguments.toArray(byte[][]::new)));
-        assertNear(wanted, got, message);
+        assertNear(wanted, got, isNormalized ? 1e-4 : 1e-5, message);
       }
     }
+  }
+
+  private static double[] part(float[] rows, int row, int count) {
+    double[] part = new double[count];
+    for (int i = 0; i < count; i++) {
+      part[i] = rows[row * count + i];
+    }
+    return part;
   }
 
   private static double activated(int activation, double x) {
@@ -268,16 +337,16 @@ class SequencesTest {
           String message = "round " + round + (isStateFirst ? ", states" : ", results");
           byte[] got =
               simd.run(graph.model(), message, TestGraph.bytes(data), TestGraph.bytes(state));
-          assertNear(isStateFirst ? states : results, TestGraph.floats(got), message);
+          assertNear(isStateFirst ? states : results, TestGraph.floats(got), 1e-5, message);
         }
       }
     }
   }
 
-  private static void assertNear(double[] wanted, float[] got, String message) {
+  private static void assertNear(double[] wanted, float[] got, double tolerance, String message) {
     assertEquals(wanted.length, got.length, message);
     for (int i = 0; i < got.length; i++) {
-      assertEquals(wanted[i], got[i], 1e-5, message + ", element " + i);
+      assertEquals(wanted[i], got[i], tolerance, message + ", element " + i);
     }
   }
 }

@@ -33,10 +33,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
- * Cells of floats with a long memory, single or over sequences, with constant weights and without
- * peepholes, norms and projections. A sequence is a tile, since each step waits for the one before.
+ * Cells of floats with a long memory, single or over sequences, with constant weights. A sequence
+ * is a tile, since each step waits for the one before.
  */
 public final class Lstm {
   /** The input whose rows are steps; another one, for the backward cell, is left to others. */
@@ -94,18 +95,26 @@ public final class Lstm {
 
   private static boolean isPossible(OperationView operation, Cell cell) {
     return cell.input() == INPUT
-        && cell.projectionWeights() < 0
+        && cell.auxiliary() < 0
         && operation.has(cell.outputState())
         && operation.has(cell.cellState())
+        && isConstant(operation, cell.projectionWeights())
+        && isConstant(operation, cell.projectionBias())
         && gates(cell).stream()
-            .allMatch(
+            .flatMap(
                 gate ->
-                    gate.auxiliaryWeights() < 0
-                        && gate.peephole() < 0
-                        && gate.norm() < 0
-                        && operation.input(gate.weights()).value().isPresent()
-                        && operation.input(gate.recurrentWeights()).value().isPresent()
-                        && operation.input(gate.bias()).value().isPresent());
+                    Stream.of(
+                        gate.weights(),
+                        gate.recurrentWeights(),
+                        gate.peephole(),
+                        gate.norm(),
+                        gate.bias()))
+            .allMatch(input -> isConstant(operation, input));
+  }
+
+  /** Returns true if an input is known, or not there. */
+  private static boolean isConstant(OperationView operation, int input) {
+    return input < 0 || operation.input(input).value().isPresent();
   }
 
   private static List<Gate> gates(Cell cell) {
@@ -133,12 +142,19 @@ public final class Lstm {
       Route route = pass.route();
       List<Product> inputs = new ArrayList<>();
       List<Product> states = new ArrayList<>();
+      List<float[]> peepholes = new ArrayList<>();
+      List<float[]> norms = new ArrayList<>();
       for (Gate gate : gates(cell)) {
-        float[] bias =
-            Stored.floats(node.operation().view().input(gate.bias()).value().orElseThrow());
-        inputs.add(new Product(Products.packed(node, tensors, gate.weights()), bias));
+        float[] bias = floats(node, gate.bias());
+        float[] zeros = new float[cell.cells()];
+        boolean isNormalized = gate.norm() >= 0;
+        inputs.add(
+            new Product(
+                Products.packed(node, tensors, gate.weights()), isNormalized ? zeros : bias));
         PackedMatrix recurrent = Products.packed(node, tensors, gate.recurrentWeights());
-        states.add(new Product(recurrent, new float[cell.cells()]));
+        states.add(new Product(recurrent, zeros));
+        peepholes.add(gate.peephole() < 0 ? null : floats(node, gate.peephole()));
+        norms.add(isNormalized ? factors(floats(node, gate.norm()), bias) : null);
       }
       return new Direction(
           cell,
@@ -149,7 +165,28 @@ public final class Lstm {
           tensors.get(node.outputs().get(route.output())),
           route.stateOutputs().stream().map(i -> tensors.get(node.outputs().get(i))).toList(),
           inputs,
-          states);
+          states,
+          peepholes,
+          norms,
+          cell.projectionWeights() < 0 ? null : projection(node, tensors, cell));
+    }
+
+    private static Product projection(Node node, Tensors tensors, Cell cell) {
+      boolean hasBias = cell.projectionBias() >= 0;
+      return new Product(
+          Products.packed(node, tensors, cell.projectionWeights()),
+          hasBias ? floats(node, cell.projectionBias()) : new float[cell.outputs()]);
+    }
+
+    private static float[] floats(Node node, int input) {
+      return Stored.floats(node.operation().view().input(input).value().orElseThrow());
+    }
+
+    /** Returns factors, and biases behind them. */
+    private static float[] factors(float[] factors, float[] biases) {
+      float[] all = Arrays.copyOf(factors, 2 * factors.length);
+      System.arraycopy(biases, 0, all, factors.length, factors.length);
+      return all;
     }
 
     @Override
@@ -168,6 +205,9 @@ public final class Lstm {
    * @param last the states after the last step, where they are asked for
    * @param inputs by gate, the product of the inputs
    * @param states by gate, the product of the output of the step before
+   * @param peepholes by gate, the weights of what it sees of the states; null for none
+   * @param norms by gate, factors behind a normalization and biases behind them; null for none
+   * @param projection of the cells' outputs; null for none
    */
   private record Direction(
       Cell cell,
@@ -178,7 +218,23 @@ public final class Lstm {
       Tensor results,
       List<Tensor> last,
       List<Product> inputs,
-      List<Product> states) {}
+      List<Product> states,
+      List<float[]> peepholes,
+      List<float[]> norms,
+      Product projection) {
+    int cells() {
+      return cell.cells();
+    }
+
+    int outputs() {
+      return cell.outputs();
+    }
+
+    /** Returns the floats from one gate of a step, or one state, to the next. */
+    int distance() {
+      return Lanes.roundUp(Math.max(cells(), outputs()));
+    }
+  }
 
   /** Sequences, each of which is a tile, of one or two cells. */
   private static final class Sequences implements Step {
@@ -195,7 +251,10 @@ public final class Lstm {
     /** An output that is never read; null where there is none. */
     private final Tensor unread;
 
-    private final int cells;
+    private final float projectionClip;
+
+    /** The longest of the directions' distances. */
+    private final int distance;
 
     /** Where the states and the sums stand behind the left rows. */
     private final int leftFloats = BLOCK * Rows.DISTANCE;
@@ -206,7 +265,8 @@ public final class Lstm {
       clip = parameters.cellClip();
       this.directions = directions;
       this.unread = unread;
-      cells = directions.stream().mapToInt(one -> one.cell().cells()).max().orElseThrow();
+      projectionClip = parameters.projectionClip();
+      distance = directions.stream().mapToInt(Direction::distance).max().orElseThrow();
     }
 
     @Override
@@ -214,10 +274,13 @@ public final class Lstm {
       return directions.size() * sequence.batches();
     }
 
-    /** The left rows, the sums of a block of steps, the gates of a step, and the two states. */
+    /**
+     * The left rows, the sums of a block of steps, the gates of a step, the two states, and outputs
+     * before a projection.
+     */
     @Override
     public int scratchFloats() {
-      return leftFloats + (4 * BLOCK + 4 + 3) * Lanes.roundUp(cells) + 8 * Lanes.SLACK;
+      return leftFloats + (4 * BLOCK + 4 + 3) * distance + 8 * Lanes.SLACK;
     }
 
     @Override
@@ -228,12 +291,12 @@ public final class Lstm {
       }
       Direction direction = directions.get(tile / sequence.batches());
       int batch = tile % sequence.batches();
-      int size = direction.cell().cells();
+      int outputs = direction.outputs();
       float[] some = scratch.floats;
       int output = Lanes.LEAD + leftFloats;
-      int state = output + Lanes.roundUp(size);
-      load(frame, direction.outputState(), batch, some, output, size);
-      load(frame, direction.cellState(), batch, some, state, size);
+      int state = output + direction.distance();
+      load(frame, direction.outputState(), batch, some, output, outputs);
+      load(frame, direction.cellState(), batch, some, state, direction.cells());
       int steps = sequence.steps();
       for (int first = 0; first < steps; first += BLOCK) {
         int count = Math.min(BLOCK, steps - first);
@@ -248,12 +311,13 @@ public final class Lstm {
           int row = row(direction, batch, first + i);
           int to = row * direction.route().depth() + direction.route().offset();
           float[] out = frame.floats(direction.results());
-          System.arraycopy(some, output, out, direction.results().offset() + to, size);
+          System.arraycopy(some, output, out, direction.results().offset() + to, outputs);
         }
       }
       for (int i = 0; i < direction.last().size(); i++) {
         Tensor last = direction.last().get(i);
         int from = i == 0 ? output : state;
+        int size = i == 0 ? outputs : direction.cells();
         System.arraycopy(some, from, frame.floats(last), last.offset() + batch * size, size);
       }
     }
@@ -267,14 +331,9 @@ public final class Lstm {
       return sequence.row(isBackward ? sequence.steps() - 1 - step : step, batch);
     }
 
-    /** From one gate of a step to the next. */
-    private static int distance(Direction direction) {
-      return Lanes.roundUp(direction.cell().cells());
-    }
-
     /** Where the sums of a block begin. */
     private int sumsAt(Direction direction) {
-      return Lanes.LEAD + leftFloats + 7 * distance(direction) + Lanes.SLACK;
+      return Lanes.LEAD + leftFloats + 7 * direction.distance() + Lanes.SLACK;
     }
 
     private boolean multiplyInputs(
@@ -283,7 +342,7 @@ public final class Lstm {
       float[] in = frame.floats(direction.rows());
       Rows rows = scratch.rows;
       int gates = direction.inputs().size();
-      int distance = distance(direction);
+      int distance = direction.distance();
       int sums = sumsAt(direction);
       int from = 0;
       do {
@@ -319,28 +378,23 @@ public final class Lstm {
 
     private void step(Frame frame, Scratch scratch, Direction direction, int index) {
       float[] some = scratch.floats;
-      int size = direction.cell().cells();
-      int distance = distance(direction);
+      int size = direction.cells();
+      int distance = direction.distance();
       int output = Lanes.LEAD + leftFloats;
       int state = output + distance;
+      int hidden = direction.projection() == null ? output : state + distance;
       int gatesAt = output + 3 * distance;
       int gates = direction.states().size();
       int sums = sumsAt(direction) + index * gates * distance;
-      for (int from = 0; from < size; from += Rows.LONGEST) {
-        int end = Math.min(size, from + Rows.LONGEST);
-        System.arraycopy(some, output + from, some, Lanes.LEAD, end - from);
-        for (int gate = 0; gate < gates; gate++) {
-          begin(frame, scratch.rows, scratch, 1);
-          int to = gatesAt + gate * distance;
-          scratch.rows.added(some, (from == 0 ? sums : gatesAt) + gate * distance, distance);
-          scratch.rows.result(some, to, distance);
-          direction.states().get(gate).multiply(scratch.rows, from, end, 0, size, Clamp.NONE);
-        }
-      }
-      float[] spare = scratch.spareFloats;
       for (int gate = 0; gate < gates; gate++) {
-        apply(
-            gate == CELL ? function : Kind.LOGISTIC, some, gatesAt + gate * distance, size, spare);
+        int to = gatesAt + gate * distance;
+        Product product = direction.states().get(gate);
+        multiply(frame, scratch, product, output, sums + gate * distance, to);
+      }
+      for (int gate = 0; gate < gates; gate++) {
+        if (gate != OUTPUT) {
+          finish(direction, gate, some, gatesAt + gate * distance, state, scratch.spareFloats);
+        }
       }
       int forget = gatesAt + FORGET * distance;
       int admitted = gatesAt + CELL * distance;
@@ -349,12 +403,64 @@ public final class Lstm {
       } else {
         updateCoupled(some, state, forget, admitted, size);
       }
-      for (int i = 0; clip > 0 && i < size; i++) {
-        some[state + i] = Math.min(Math.max(some[state + i], -clip), clip);
+      clip(some, state, size, clip);
+      int shown = gatesAt + OUTPUT * distance;
+      finish(direction, OUTPUT, some, shown, state, scratch.spareFloats);
+      System.arraycopy(some, state, some, hidden, size);
+      apply(function, some, hidden, size, scratch.spareFloats);
+      multiply(some, hidden, shown, size);
+      if (direction.projection() != null) {
+        multiply(frame, scratch, direction.projection(), hidden, -1, output);
+        clip(some, output, direction.outputs(), projectionClip);
       }
-      System.arraycopy(some, state, some, output, size);
-      apply(function, some, output, size, spare);
-      multiply(some, output, gatesAt + OUTPUT * distance, size);
+    }
+
+    /**
+     * Multiplies a row.
+     *
+     * @param added a row that is added; -1 for none
+     */
+    private static void multiply(
+        Frame frame, Scratch scratch, Product product, int row, int added, int to) {
+      float[] some = scratch.floats;
+      int columns = product.columns();
+      for (int from = 0; from < product.depth(); from += Rows.LONGEST) {
+        int end = Math.min(product.depth(), from + Rows.LONGEST);
+        System.arraycopy(some, row + from, some, Lanes.LEAD, end - from);
+        begin(frame, scratch.rows, scratch, 1);
+        if (from > 0 || added >= 0) {
+          scratch.rows.added(some, from > 0 ? to : added, columns);
+        }
+        scratch.rows.result(some, to, columns);
+        product.multiply(scratch.rows, from, end, 0, columns, Clamp.NONE);
+      }
+    }
+
+    /** Makes sums a gate. */
+    private void finish(
+        Direction direction, int gate, float[] some, int at, int state, float[] spare) {
+      int size = direction.cells();
+      if (direction.peepholes().get(gate) != null) {
+        see(direction.peepholes().get(gate), some, state, at, size);
+      }
+      if (direction.norms().get(gate) != null) {
+        // Where the variance is 0, so are all distances from the mean.
+        float[] factors = direction.norms().get(gate);
+        Normalization.normalize(some, at, Double.MIN_NORMAL, factors, some, at, size);
+      }
+      apply(gate == CELL ? function : Kind.LOGISTIC, some, at, size, spare);
+    }
+
+    private static void see(float[] weights, float[] some, int state, int to, int count) {
+      for (int i = 0; i < count; i++) {
+        some[to + i] += weights[i] * some[state + i];
+      }
+    }
+
+    private static void clip(float[] some, int at, int count, float limit) {
+      for (int i = 0; limit > 0 && i < count; i++) {
+        some[at + i] = Math.min(Math.max(some[at + i], -limit), limit);
+      }
     }
 
     private static void apply(Kind kind, float[] values, int at, int count, float[] spare) {

@@ -106,11 +106,9 @@ public final class Normalization {
       float[] in = frame.floats(input);
       float[] out = frame.floats(output);
       for (int group = first; group < end; group++) {
-        int from = input.offset() + group * size;
-        double mean = sum(in, from, size) / size;
-        double variance = squares(in, from, size, mean) / size;
-        double factor = 1 / Math.sqrt(variance + groups.epsilon());
-        apply(in, from, mean, factor, factors, out, output.offset() + group * size, size);
+        int at = group * size;
+        int to = output.offset() + at;
+        normalize(in, input.offset() + at, groups.epsilon(), factors, out, to, size);
       }
     }
 
@@ -122,61 +120,72 @@ public final class Normalization {
         to[at + i] = frame.floats(tensor)[tensor.offset() + (tensor.size() == 1 ? 0 : i)];
       }
     }
+  }
 
-    private static double sum(float[] in, int from, int count) {
-      double sum0 = 0;
-      double sum1 = 0;
-      double sum2 = 0;
-      double sum3 = 0;
-      int i = 0;
-      for (; i <= count - 4; i += 4) {
-        sum0 += in[from + i];
-        sum1 += in[from + i + 1];
-        sum2 += in[from + i + 2];
-        sum3 += in[from + i + 3];
-      }
-      for (; i < count; i++) {
-        sum0 += in[from + i];
-      }
-      return sum0 + sum1 + (sum2 + sum3);
+  /**
+   * Brings a group to mean 0 and variance 1, times factors, plus biases, which stand behind those.
+   */
+  static void normalize(
+      float[] in, int from, double epsilon, float[] factors, float[] out, int to, int count) {
+    double mean = sum(in, from, count) / count;
+    double variance = squares(in, from, count, mean) / count;
+    double factor = 1 / Math.sqrt(variance + epsilon);
+    apply(in, from, mean, factor, factors, out, to, count);
+  }
+
+  private static double sum(float[] in, int from, int count) {
+    double sum0 = 0;
+    double sum1 = 0;
+    double sum2 = 0;
+    double sum3 = 0;
+    int i = 0;
+    for (; i <= count - 4; i += 4) {
+      sum0 += in[from + i];
+      sum1 += in[from + i + 1];
+      sum2 += in[from + i + 2];
+      sum3 += in[from + i + 3];
     }
-
-    private static double squares(float[] in, int from, int count, double mean) {
-      double sum0 = 0;
-      double sum1 = 0;
-      double sum2 = 0;
-      double sum3 = 0;
-      int i = 0;
-      for (; i <= count - 4; i += 4) {
-        double distance0 = in[from + i] - mean;
-        double distance1 = in[from + i + 1] - mean;
-        double distance2 = in[from + i + 2] - mean;
-        double distance3 = in[from + i + 3] - mean;
-        sum0 += distance0 * distance0;
-        sum1 += distance1 * distance1;
-        sum2 += distance2 * distance2;
-        sum3 += distance3 * distance3;
-      }
-      for (; i < count; i++) {
-        double distance = in[from + i] - mean;
-        sum0 += distance * distance;
-      }
-      return sum0 + sum1 + (sum2 + sum3);
+    for (; i < count; i++) {
+      sum0 += in[from + i];
     }
+    return sum0 + sum1 + (sum2 + sum3);
+  }
 
-    private static void apply(
-        float[] in,
-        int from,
-        double mean,
-        double factor,
-        float[] factors,
-        float[] out,
-        int to,
-        int count) {
-      for (int i = 0; i < count; i++) {
-        double value = (in[from + i] - mean) * factor;
-        out[to + i] = (float) (value * factors[i] + factors[count + i]);
-      }
+  private static double squares(float[] in, int from, int count, double mean) {
+    double sum0 = 0;
+    double sum1 = 0;
+    double sum2 = 0;
+    double sum3 = 0;
+    int i = 0;
+    for (; i <= count - 4; i += 4) {
+      double distance0 = in[from + i] - mean;
+      double distance1 = in[from + i + 1] - mean;
+      double distance2 = in[from + i + 2] - mean;
+      double distance3 = in[from + i + 3] - mean;
+      sum0 += distance0 * distance0;
+      sum1 += distance1 * distance1;
+      sum2 += distance2 * distance2;
+      sum3 += distance3 * distance3;
+    }
+    for (; i < count; i++) {
+      double distance = in[from + i] - mean;
+      sum0 += distance * distance;
+    }
+    return sum0 + sum1 + (sum2 + sum3);
+  }
+
+  private static void apply(
+      float[] in,
+      int from,
+      double mean,
+      double factor,
+      float[] factors,
+      float[] out,
+      int to,
+      int count) {
+    for (int i = 0; i < count; i++) {
+      double value = (in[from + i] - mean) * factor;
+      out[to + i] = (float) (value * factors[i] + factors[count + i]);
     }
   }
 }
