@@ -2,6 +2,7 @@
 package io.thalamus.onnx;
 
 import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
+import static io.thalamus.onnx.OnnxFileBuilder.INT64;
 import static io.thalamus.onnx.OnnxFileBuilder.integer;
 import static io.thalamus.onnx.OnnxFileBuilder.text;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
@@ -10,6 +11,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.thalamus.cpu.CpuDevice;
 import io.thalamus.model.Model;
 import io.thalamus.tck.check.TestGraph;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.RepeatedTest;
@@ -22,6 +25,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 class ResizeTest {
   private static final int UINT8 = 2;
   private static final int INT8 = 3;
+  private static final int BOOL = 9;
+  private static final int SIDE = 4;
 
   private final OnnxFileBuilder file = new OnnxFileBuilder();
   private final long seed = Long.getLong("thalamus.seed", 1);
@@ -172,6 +177,160 @@ class ResizeTest {
         .output("y", FLOAT, 1, 1, 1, 6);
     float[] y = TestFiles.run(file, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9);
     assertArrayEquals(new float[] {0, 2, 3, 5, 6, 8}, y);
+  }
+
+  private static float pixel(float[] x, int i, int k, int rows, int columns) {
+    Place v = Place.of(i, SIDE, rows);
+    Place h = Place.of(k, SIDE, columns);
+    float above = h.ofLow() * x[v.low * SIDE + h.low] + h.rest * x[v.low * SIDE + h.high];
+    float below = h.ofLow() * x[v.high * SIDE + h.low] + h.rest * x[v.high * SIDE + h.high];
+    return v.ofLow() * above + v.rest * below;
+  }
+
+  private static float[] pixels(float[] x, int rows, int columns) {
+    float[] pixels = new float[rows * columns];
+    for (int i = 0; i < pixels.length; i++) {
+      pixels[i] = pixel(x, i / columns, i % columns, rows, columns);
+    }
+    return pixels;
+  }
+
+  private static byte[] longs(long... values) {
+    ByteBuffer bytes = ByteBuffer.allocate(8 * values.length).order(ByteOrder.LITTLE_ENDIAN);
+    for (long value : values) {
+      bytes.putLong(value);
+    }
+    return bytes.array();
+  }
+
+  private float[] image() {
+    Random random = new Random(seed);
+    float[] x = new float[SIDE * SIDE];
+    for (int i = 0; i < x.length; i++) {
+      x[i] = random.nextFloat();
+    }
+    return x;
+  }
+
+  /** One compiled model gives an image of each size that it is told. */
+  @Test
+  void sizesMayBeToldByAnExecution() throws Exception {
+    file.opset(13)
+        .input("x", FLOAT, 1, 1, SIDE, SIDE)
+        .input("size", INT64, 2)
+        .integers("ones", new long[] {2}, 1, 1)
+        .node("Concat", List.of("ones", "size"), "sizes", integer("axis", 0))
+        .node("Resize", List.of("x", "", "", "sizes"), "y", text("mode", "linear"))
+        .output("y", FLOAT, 1, 1, -1, -1);
+    Model model = TestFiles.read(file.build());
+    float[] x = image();
+    for (int[] size : new int[][] {{7, 9}, {2, 3}, {4, 4}, {1, 5}}) {
+      byte[] y =
+          TestGraph.run(new CpuDevice("1.0.0"), model, TestGraph.bytes(x), longs(size[0], size[1]));
+      float[] expected = pixels(x, size[0], size[1]);
+      assertArrayEquals(expected, TestGraph.floats(y), 1e-5f, "seed " + seed);
+    }
+  }
+
+  /** What a size is computed for while the file is read is what it is told by an execution. */
+  @ParameterizedTest
+  @CsvSource({
+    "nearest, asymmetric, floor, 0",
+    "nearest, half_pixel, round_prefer_floor, 0",
+    "nearest, half_pixel, round_prefer_ceil, 0",
+    "nearest, align_corners, ceil, 0",
+    "linear, align_corners, floor, 0",
+    "linear, pytorch_half_pixel, floor, 0",
+    "linear, asymmetric, floor, 0",
+    "linear, half_pixel_symmetric, floor, 0",
+    "linear, half_pixel, floor, 1",
+    "cubic, half_pixel, floor, 0",
+    "cubic, half_pixel, floor, 1"
+  })
+  void toldSizesAreAsKnownOnes(
+      String mode, String transformation, String nearest, int excludesOutside) throws Exception {
+    float[] x = image();
+    for (int[] size : new int[][] {{6, 1}, {3, 8}, {1, 1}}) {
+      OnnxFileBuilder known = new OnnxFileBuilder().opset(19);
+      OnnxFileBuilder told = new OnnxFileBuilder().opset(19);
+      known.integers("size", new long[] {2}, size[0], size[1]);
+      known.input("x", FLOAT, 1, SIDE, SIDE);
+      told.input("x", FLOAT, 1, SIDE, SIDE).input("size", INT64, 2);
+      for (OnnxFileBuilder each : List.of(known, told)) {
+        each.node(
+                "Resize",
+                List.of("x", "", "", "size"),
+                "y",
+                text("mode", mode),
+                text("coordinate_transformation_mode", transformation),
+                text("nearest_mode", nearest),
+                integer("exclude_outside", excludesOutside),
+                OnnxFileBuilder.ints("axes", 1, 2))
+            .output("y", FLOAT, 1, -1, -1);
+      }
+      CpuDevice cpu = new CpuDevice("1.0.0");
+      byte[] expected = TestGraph.run(cpu, TestFiles.read(known.build()), TestGraph.bytes(x));
+      byte[] found =
+          TestGraph.run(
+              cpu, TestFiles.read(told.build()), TestGraph.bytes(x), longs(size[0], size[1]));
+      assertArrayEquals(TestGraph.floats(expected), TestGraph.floats(found), 1e-5f, "seed " + seed);
+    }
+  }
+
+  /** Scales that only an execution tells: 4 times 2.5 and 0.5 are 10 and 2. */
+  @Test
+  void scalesMayBeToldByAnExecution() throws Exception {
+    file.opset(13)
+        .input("x", FLOAT, SIDE, SIDE)
+        .input("scales", FLOAT, 2)
+        .node("Resize", List.of("x", "", "scales"), "y", text("mode", "linear"))
+        .output("y", FLOAT, -1, -1);
+    Model model = TestFiles.read(file.build());
+    float[] x = image();
+    byte[] y =
+        TestGraph.run(
+            new CpuDevice("1.0.0"), model, TestGraph.bytes(x), TestGraph.bytes(2.5f, 0.5f));
+    assertArrayEquals(pixels(x, 10, 2), TestGraph.floats(y), 1e-5f, "seed " + seed);
+  }
+
+  /** As masks are pasted: each round of a loop makes an image of its own size. */
+  @Test
+  void eachRoundOfALoopMayHaveItsOwnSize() throws Exception {
+    OnnxFileBuilder body =
+        new OnnxFileBuilder()
+            .input("i", INT64)
+            .input("on", BOOL)
+            .integers("ones", new long[] {2}, 1, 1)
+            .integers("first", new long[0], 0)
+            .node("Gather", List.of("all", "i"), "size", integer("axis", 0))
+            .node("Concat", List.of("ones", "size"), "sizes", integer("axis", 0))
+            .node("Resize", List.of("x", "", "", "sizes"), "large", text("mode", "linear"))
+            .node("Gather", List.of("large", "first"), "image", integer("axis", 0))
+            .node("Gather", List.of("image", "first"), "rows", integer("axis", 0))
+            .node("ReduceMax", List.of("rows"), "most", integer("keepdims", 0))
+            .node("Identity", List.of("on"), "next")
+            .output("next", BOOL)
+            .output("most", FLOAT);
+    file.opset(13)
+        .input("x", FLOAT, 1, 1, SIDE, SIDE)
+        .input("all", INT64, 3, 2)
+        .input("rounds", INT64)
+        .node("Loop", List.of("rounds", ""), "y", OnnxFileBuilder.subgraph("body", body))
+        .output("y", FLOAT, -1);
+    Model model = TestFiles.read(file.build());
+    float[] x = image();
+    byte[] sizes = longs(7, 9, 2, 3, 1, 5);
+    byte[] y = TestGraph.run(new CpuDevice("1.0.0"), model, TestGraph.bytes(x), sizes, longs(3));
+    float[] expected = {most(pixels(x, 7, 9)), most(pixels(x, 2, 3)), most(pixels(x, 1, 5))};
+    assertArrayEquals(expected, TestGraph.floats(y), 1e-5f, "seed " + seed);
+  }
+
+  private static float most(float... values) {
+    float most = values[0];
+    for (float value : values) {
+      most = Math.max(most, value);
+    }
+    return most;
   }
 
   /** A file of some hundred bytes may make a large image. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
+import io.thalamus.model.OperationCode;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
@@ -8,9 +9,9 @@ import io.thalamus.onnx.fold.Dims;
 import java.util.Arrays;
 
 /**
- * Resize whose scales, sizes or cut only an execution tells, where the file states the shape of the
- * result: the factors of each axis are computed as {@link io.thalamus.onnx.fold.Resampling} has
- * them.
+ * Resize whose scales, sizes or cut only an execution tells: the factors of each axis are computed
+ * as {@link io.thalamus.onnx.fold.Resampling} has them. The sizes of the result are those that the
+ * file states or the inputs tell; 0 stands for one that only an execution tells.
  */
 final class ComputedResize {
   private static final DataType REAL = DataType.FLOAT;
@@ -23,26 +24,42 @@ final class ComputedResize {
   private final boolean bySize;
   private final int[] shape;
 
-  private ComputedResize(Node node, int[] axes, String transformation, boolean bySize, int unknown)
+  private ComputedResize(Node node, int[] axes, String transformation, boolean bySize)
       throws ModelFormatException {
     this.node = node;
     this.ops = node.ops();
-    this.value = node.in(0);
+    this.value = node.openIn(0);
     this.axes = axes;
     this.transformation = transformation;
     this.bySize = bySize;
-    this.shape = node.stated(0, unknown);
+    int[] stated = node.declared(0);
+    this.shape = stated != null && Dims.count(stated) > 0 ? stated : told();
   }
 
   /**
    * Converts it.
    *
    * @param bySize whether the last input has the sizes of the result
-   * @param unknown an input that is not known
    */
-  static void resize(Node node, int[] axes, String transformation, boolean bySize, int unknown)
+  static void resize(Node node, int[] axes, String transformation, boolean bySize)
       throws ModelFormatException {
-    new ComputedResize(node, axes, transformation, bySize, unknown).resize();
+    new ComputedResize(node, axes, transformation, bySize).resize();
+  }
+
+  /** The sizes of the result as far as the inputs tell them. */
+  private int[] told() throws ModelFormatException {
+    int[] told = value.shape().clone();
+    Sizes sizes = bySize && isStretched() ? Sizes.of(node.in(3)) : null;
+    for (int i = 0; i < axes.length; i++) {
+      long size = sizes == null ? Sizes.UNKNOWN : sizes.get(i);
+      node.require(size > 0 || size == Sizes.UNKNOWN, "its result has no elements");
+      told[axes[i]] = size == Sizes.UNKNOWN ? 0 : Math.toIntExact(size);
+    }
+    return told;
+  }
+
+  private boolean isStretched() {
+    return node.text("keep_aspect_ratio_policy", "stretch").equals("stretch");
   }
 
   private void resize() throws ModelFormatException {
@@ -57,15 +74,24 @@ final class ComputedResize {
     Value outside = null;
     for (int i = 0; i < axes.length; i++) {
       int axis = axes[i];
-      if (shape[axis] == 1 && value.dim(axis) == 1) {
+      boolean isSame =
+          shape[axis] == value.dim(axis)
+              && shape[axis] > 0
+              && (shape[axis] == 1 || bySize && isStretched());
+      if (isSame && !isCut) {
         continue;
       }
+      node.require(value.dim(axis) > 0, "it samples an open axis of " + value.text());
       Value scale = scale(i);
       Value place = place(i, scale);
       if (isNearest) {
         Value index = ops.cast(rounded(place), DataType.INT32);
         Value within = ops.min(ops.max(index, 0), value.dim(axis) - 1);
-        result = ops.gather(result, axis, ops.reshape(within, shape[axis]));
+        Value line = OpenSizes.reshape(ops, within, shape[axis]);
+        result =
+            result.isOpen() || line.isOpen()
+                ? OpenSizes.gather(ops, result, axis, line)
+                : ops.gather(result, axis, line);
       } else {
         result = along(result, axis, weights(axis, place, scale, mode.equals("linear") ? 1 : 2));
       }
@@ -78,7 +104,7 @@ final class ComputedResize {
         int[] alone = new int[value.rank()];
         Arrays.fill(alone, 1);
         alone[axis] = shape[axis];
-        Value turned = ops.reshape(here, alone);
+        Value turned = OpenSizes.reshape(ops, here, alone);
         outside = outside == null ? turned : ops.binary(Binary.OR, outside, turned);
       }
     }
@@ -94,20 +120,38 @@ final class ComputedResize {
     if (!bySize) {
       return part(node.opset() < 11 ? 1 : 2, i);
     }
-    if (policy.equals("stretch")) {
-      return ops.mul(part(3, i), 1.0 / value.dim(axes[i]));
+    if (isStretched()) {
+      return ratio(i);
     }
     boolean isSmaller = policy.equals("not_larger");
     node.require(isSmaller || policy.equals("not_smaller"), "its policy is " + policy);
     Value common = null;
     for (int k = 0; k < axes.length; k++) {
-      Value own = ops.mul(part(3, k), 1.0 / value.dim(axes[k]));
+      Value own = ratio(k);
       common =
           common == null
               ? own
               : ops.binary(isSmaller ? Binary.MINIMUM : Binary.MAXIMUM, common, own);
     }
     return common;
+  }
+
+  /** The size of the result for each element of an axis, as ONNX Runtime rounds it. */
+  private Value ratio(int i) throws ModelFormatException {
+    return ops.div(part(3, i), ops.number(REAL, value.dim(axes[i])));
+  }
+
+  /** How many elements the result has along an axis. */
+  private Value size(int i, Value scale) throws ModelFormatException {
+    int axis = axes[i];
+    if (shape[axis] > 0) {
+      return ops.number(REAL, shape[axis]);
+    }
+    if (bySize && isStretched()) {
+      return part(3, i);
+    }
+    Value exact = ops.mul(scale, value.dim(axis));
+    return ops.unary(Unary.FLOOR, bySize ? ops.add(exact, 0.5) : exact);
   }
 
   /** One number of an input. */
@@ -123,18 +167,32 @@ final class ComputedResize {
     return ops.constant(REAL, new int[] {count, 1}, numbers);
   }
 
+  /** The numbers from 0 on, as many as the result has elements along an axis, below each other. */
+  private Value numbers(int i, Value size) throws ModelFormatException {
+    if (shape[axes[i]] > 0) {
+      return column(shape[axes[i]], 0);
+    }
+    Value count = ops.reshape(ops.cast(size, DataType.INT32), 1);
+    Value ones = OpenSizes.fill(ops, DataType.INT32, new int[1], count, 1);
+    Value places = OpenSizes.cast(ops, OpenSizes.places(ops, ones, 0), REAL);
+    return OpenSizes.along(ops, places, 2, 0);
+  }
+
   /** The places in the axis of all elements of the result, below each other. */
   private Value place(int i, Value scale) throws ModelFormatException {
     int input = value.dim(axes[i]);
-    int output = shape[axes[i]];
-    Value number = column(output, 0);
-    Value half = column(output, 0.5);
+    Value size = size(i, scale);
+    Value number = numbers(i, size);
+    Value half = ops.add(number, 0.5);
     Value centered = ops.add(ops.div(half, scale), -0.5);
     Value length = ops.mul(scale, input);
     return switch (transformation) {
       case "asymmetric" -> ops.div(number, scale);
       case "half_pixel" -> centered;
-      case "pytorch_half_pixel" -> output > 1 ? centered : ops.number(REAL, 0);
+      case "pytorch_half_pixel" -> {
+        Value isMore = ops.binary(Binary.GREATER, size, ops.number(REAL, 1));
+        yield ops.select(isMore, centered, ops.number(REAL, 0));
+      }
       case "tf_half_pixel_for_nn" -> ops.div(half, scale);
       case "align_corners" -> {
         Value ends = ops.div(ops.mul(number, input - 1), ops.add(length, -1));
@@ -142,25 +200,25 @@ final class ComputedResize {
         yield ops.select(isOne, ops.number(REAL, 0), ends);
       }
       case "half_pixel_symmetric" -> {
-        Value adjustment = ops.div(ops.number(REAL, output), length);
+        Value adjustment = ops.div(size, length);
         Value center = ops.mul(ops.add(ops.mul(adjustment, -1), 1), input / 2.0);
         yield ops.add(center, centered);
       }
-      case "tf_crop_and_resize" -> cut(i, number);
+      case "tf_crop_and_resize" -> cut(i, number, size);
       default -> throw node.refuse("its coordinates are transformed by " + transformation);
     };
   }
 
-  private Value cut(int i, Value number) throws ModelFormatException {
+  private Value cut(int i, Value number, Value size) throws ModelFormatException {
     int input = value.dim(axes[i]);
-    int output = shape[axes[i]];
     Value start = part(1, i);
     Value end = part(1, i + axes.length);
-    if (output == 1) {
-      return ops.mul(ops.add(start, end), 0.5 * (input - 1));
-    }
-    Value step = ops.mul(ops.sub(end, start), (input - 1) / (output - 1.0));
-    return ops.add(ops.mul(start, input - 1), ops.mul(number, step));
+    Value middle = ops.mul(ops.add(start, end), 0.5 * (input - 1));
+    Value ways = ops.max(ops.add(size, -1), 1);
+    Value step = ops.div(ops.mul(ops.sub(end, start), input - 1), ways);
+    Value many = ops.add(ops.mul(start, input - 1), ops.mul(number, step));
+    Value isOne = ops.binary(Binary.EQUAL, size, ops.number(REAL, 1));
+    return ops.select(isOne, middle, many);
   }
 
   private Value rounded(Value place) throws ModelFormatException {
@@ -182,7 +240,7 @@ final class ComputedResize {
     int input = value.dim(axis);
     boolean isSmoothed = node.flag("antialias", false);
     boolean excludesOutside = node.flag("exclude_outside", false);
-    int stretched = isSmoothed ? Math.ceilDiv(input, shape[axis]) : 1;
+    int stretched = isSmoothed ? Math.ceilDiv(input, Math.max(shape[axis], 1)) : 1;
     int margin = excludesOutside ? 0 : reach * stretched + 1;
     int neighbours = input + 2 * margin;
     Value row = ops.reshape(column(neighbours, -margin), 1, neighbours);
@@ -192,9 +250,13 @@ final class ComputedResize {
     }
     Value weights = reach == 1 ? ops.max(ops.add(ops.mul(distance, -1), 1), 0) : cubic(distance);
     if (isSmoothed || excludesOutside) {
-      weights = ops.div(weights, ops.reduce(Reduction.SUM, weights, 1));
+      Value sum =
+          weights.isOpen()
+              ? OpenSizes.reduce(ops, OperationCode.REDUCE_SUM, weights, 1, true)
+              : ops.reduce(Reduction.SUM, weights, 1);
+      weights = ops.div(weights, sum);
     }
-    return margin == 0 ? weights : ops.multiply(weights, folded(input, margin), false);
+    return margin == 0 ? weights : OpenIndexes.product(ops, weights, folded(input, margin));
   }
 
   /** Returns the matrix in which an index outside stands for the element at that end. */
@@ -220,6 +282,17 @@ final class ComputedResize {
 
   private Value along(Value data, int axis, Value weights) throws ModelFormatException {
     int size = data.dim(axis);
+    if (data.isOpen() || weights.isOpen()) {
+      int[] others = MoveOps.others(data.rank(), axis);
+      int[] order = Dims.join(others, new int[] {axis});
+      Value last = OpenSizes.transpose(ops, data, order);
+      Value turned = OpenSizes.transpose(ops, OpenSizes.cast(ops, weights, data.type()), 1, 0);
+      for (int rank = 2; rank < data.rank(); rank++) {
+        turned = OpenSizes.expandDims(ops, turned, 0);
+      }
+      node.require(data.rank() > 1, "it samples " + data.text());
+      return OpenSizes.transpose(ops, OpenIndexes.product(ops, last, turned), Dims.inverse(order));
+    }
     Value moved = ops.toEnd(data, axis);
     Value rows = ops.reshape(moved, data.count() / size, size);
     Value product = ops.multiply(rows, ops.cast(weights, data.type()), true);

@@ -200,7 +200,7 @@ final class OpenSizes {
         value.type(), shape, ThalamusExtension.GATHER_ND, ops.operand(value), ops.operand(places));
   }
 
-  /** The same elements; of the sizes one at most is unknown. */
+  /** The same elements; of the sizes one at most is unknown, or axes of size 1 come and go. */
   static Value reshape(Ops ops, Value value, int... shape) throws ModelFormatException {
     if (!value.isOpen()) {
       return ops.reshape(value, shape);
@@ -209,7 +209,9 @@ final class OpenSizes {
       return value;
     }
     long unknown = Arrays.stream(shape).filter(size -> size == 0).count();
-    require(unknown <= 1, value.text());
+    if (unknown > 1) {
+      return withOnes(ops, value, shape);
+    }
     if (isReal(value) && shape.length <= MAX_RANK && shape.length > 0) {
       int[] target = Arrays.stream(shape).map(size -> size == 0 ? REST : size).toArray();
       return ops.emitSized(
@@ -243,6 +245,37 @@ final class OpenSizes {
     return Arrays.equals(row.shape(), shape)
         ? row
         : Value.of(value.type(), shape, ops.operand(row));
+  }
+
+  /** The same with axes of size 1 more or less, where no other differ. */
+  private static Value withOnes(Ops ops, Value value, int... shape) throws ModelFormatException {
+    Value result = value;
+    int axis = 0;
+    for (int size : shape) {
+      while (axis < result.rank() && result.dim(axis) != size && result.dim(axis) == 1) {
+        result = squeezed(ops, result, axis);
+      }
+      if (axis == result.rank() || result.dim(axis) != size) {
+        require(size == 1, value.text());
+        result = expandDims(ops, result, axis);
+      }
+      axis++;
+    }
+    while (axis < result.rank() && result.dim(axis) == 1) {
+      result = squeezed(ops, result, axis);
+    }
+    require(axis == result.rank(), value.text());
+    return result;
+  }
+
+  private static Value squeezed(Ops ops, Value value, int axis) throws ModelFormatException {
+    require(isReal(value), value.text());
+    return ops.emitSized(
+        value.type(),
+        Dims.remove(value.shape(), axis),
+        OperationCode.SQUEEZE,
+        ops.operand(value),
+        ops.int32Vector(axis));
   }
 
   /** How many elements there are along an axis, as one number. */

@@ -87,16 +87,14 @@ final class Sampling {
         isOld ? "asymmetric" : node.text("coordinate_transformation_mode", "half_pixel");
     boolean isStretched = node.text("keep_aspect_ratio_policy", "stretch").equals("stretch");
     boolean isCut = transformation.equals("tf_crop_and_resize");
-    if (isCut && !node.isKnown(1)) {
-      ComputedResize.resize(node, axes, transformation, bySize, 1);
-      return;
-    }
-    if (bySize && !isStretched && !node.isKnown(3)) {
-      ComputedResize.resize(node, axes, transformation, true, 3);
-      return;
-    }
-    if (!bySize && !node.isKnown(scalesAt)) {
-      ComputedResize.resize(node, axes, transformation, false, scalesAt);
+    int[] stated = node.declared(0);
+    boolean isStated = stated != null && Dims.count(stated) > 0;
+    boolean isComputed =
+        isCut && !node.isKnown(1)
+            || bySize && !node.isKnown(3) && (!isStretched || !isStated)
+            || !bySize && !node.isKnown(scalesAt);
+    if (isComputed) {
+      ComputedResize.resize(node, axes, transformation, bySize);
       return;
     }
     double[] roi = isCut ? roi(node, axes, rank) : null;
@@ -104,7 +102,7 @@ final class Sampling {
     int[] sizes;
     if (bySize) {
       sizes = value.shape().clone();
-      int[] wanted = node.isKnown(3) ? node.ints(3) : Dims.permute(node.stated(0, 3), axes);
+      int[] wanted = node.isKnown(3) ? node.ints(3) : Dims.permute(stated, axes);
       node.require(wanted.length == axes.length, "its sizes do not fit its axes");
       for (int i = 0; i < axes.length; i++) {
         sizes[axes[i]] = wanted[i];
