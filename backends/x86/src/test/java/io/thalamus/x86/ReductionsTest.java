@@ -13,9 +13,11 @@ import static io.thalamus.x86.RandomGraphs.shape;
 
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.check.TestGraph;
 import io.thalamus.x86.asm.Level;
+import io.thalamus.x86.kernel.ByteNorms;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -156,6 +158,56 @@ class ReductionsTest {
               List.of(x, scale, bias, graph.int32(axis), graph.float32(0.1f)),
               graph.output(TENSOR_FLOAT32, NONE, shape));
           return new byte[][] {floats(random, 3, shape)};
+        });
+  }
+
+  /** Rows of few bytes that differ from the zero point have the smallest sums. */
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void rowsOfBytesBroughtToLengthOneEqualTheReference(Level level) throws Exception {
+    compare(
+        level,
+        0,
+        (graph, random) -> {
+          boolean isSigned = random.nextBoolean();
+          OperandCode type =
+              isSigned ? OperandCode.TENSOR_QUANT8_ASYMM_SIGNED : OperandCode.TENSOR_QUANT8_ASYMM;
+          int zeroPoint = random.nextInt(256) - (isSigned ? 128 : 0);
+          int count = 1 + random.nextInt(one(random, List.of(4, 40, 600, ByteNorms.MOST)));
+          int[] shape = {1 + random.nextInt(6), count};
+          byte[] rows = new byte[shape[0] * count];
+          for (int i = 0; i < rows.length; i++) {
+            int spread = one(random, List.of(1, 2, 20, 256));
+            boolean isFar = i / count % 2 == 0 || random.nextInt(count) == 0;
+            int value = zeroPoint + (isFar ? random.nextInt(spread) : 0);
+            rows[i] = (byte) Math.min(value, isSigned ? 127 : 255);
+          }
+          graph.operation(
+              OperationCode.L2_NORMALIZATION,
+              List.of(graph.input(type, Quantization.of(0.1f, zeroPoint), shape)),
+              graph.output(type, Quantization.of(1f / 128, isSigned ? 0 : 128), shape));
+          return new byte[][] {rows};
+        });
+  }
+
+  /** The largest sum of squares that there may be, and ties, which bits of the factor decide. */
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void lengthsOfEqualBytesEqualTheReference(Level level) throws Exception {
+    compare(
+        level,
+        0,
+        (graph, random) -> {
+          int count = one(random, List.of(1, 4, 16, 64, 256, 1024, 4096, ByteNorms.MOST));
+          byte[] row = new byte[count];
+          int value = one(random, List.of(255, 254, 128, 16, random.nextInt(256)));
+          Arrays.fill(row, (byte) value);
+          OperandCode type = OperandCode.TENSOR_QUANT8_ASYMM;
+          graph.operation(
+              OperationCode.L2_NORMALIZATION,
+              List.of(graph.input(type, Quantization.of(0.1f, 0), 1, count)),
+              graph.output(type, Quantization.of(1f / 128, 128), 1, count));
+          return new byte[][] {row};
         });
   }
 }

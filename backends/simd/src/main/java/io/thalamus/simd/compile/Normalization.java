@@ -4,8 +4,17 @@ package io.thalamus.simd.compile;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 
 import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.ReducedCells;
+import io.thalamus.driver.StaticGraph;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
+import io.thalamus.operations.ElementTypes;
+import io.thalamus.operations.FixedPointFunctions;
+import io.thalamus.operations.IntRange;
+import io.thalamus.operations.Normalization.Norm;
 import io.thalamus.operations.OperationView;
+import io.thalamus.operations.Requantization;
 import io.thalamus.operations.extension.Normalization.Groups;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.program.Budget;
@@ -13,11 +22,16 @@ import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
 import io.thalamus.simd.program.Tensor;
 
-/** Values brought to mean 0 and variance 1: LAYER_NORMALIZATION. */
+/**
+ * Values brought to mean 0 and variance 1, LAYER_NORMALIZATION, or to length 1, L2_NORMALIZATION.
+ */
 public final class Normalization {
+  /** A smaller norm is taken for this one. */
+  private static final double LEAST_NORM = 1e-6f;
+
   private Normalization() {}
 
-  /** Adds the operation to a table. */
+  /** Adds the operations to a table. */
   public static void register(OperationTable.Builder<Lowering> table) {
     table.add(
         ThalamusExtension.LAYER_NORMALIZATION,
@@ -31,6 +45,32 @@ public final class Normalization {
                 tensors.output(node),
                 budget),
         TENSOR_FLOAT32);
+    Lowering lengths =
+        (node, tensors, budget) ->
+            new Lengths(
+                ReducedCells.of(
+                        node.operation().inputShape(0),
+                        new int[] {node.operation().parameters(Norm.class).axis()})
+                    .orElseThrow(),
+                tensors.input(node, 0),
+                tensors.output(node),
+                budget);
+    table
+        .add(OperationCode.L2_NORMALIZATION, Normalization::isLength, lengths, TENSOR_FLOAT32)
+        .add(
+            OperationCode.L2_NORMALIZATION,
+            Normalization::isLength,
+            lengths,
+            ElementTypes.quantized8());
+  }
+
+  private static boolean isLength(OperationView operation) {
+    return operation.input(0).isShapeKnown()
+        && operation.input(0).shape().elementCount() > 0
+        && operation.hasValues(1)
+        && StaticGraph.parameters(operation, Norm.class)
+            .flatMap(norm -> ReducedCells.of(operation.input(0).shape(), new int[] {norm.axis()}))
+            .isPresent();
   }
 
   /**
@@ -118,6 +158,71 @@ public final class Normalization {
       }
       for (int i = 0; tensor != null && i < size; i++) {
         to[at + i] = frame.floats(tensor)[tensor.offset() + (tensor.size() == 1 ? 0 : i)];
+      }
+    }
+  }
+
+  /** Some lines are a tile; their elements are apart where the axis is not the last one. */
+  private static final class Lengths extends UnitStep {
+    private final ReducedCells cells;
+    private final Tensor input;
+    private final Tensor output;
+    private final IntRange range;
+
+    Lengths(ReducedCells cells, Tensor input, Tensor output, Budget budget) {
+      super(cells.outer() * cells.inner(), budget.tiles(2L * input.size()));
+      this.cells = cells;
+      this.input = input;
+      this.output = output;
+      range = input.isFloat() ? null : IntRange.of((OperandCode) input.view().type());
+    }
+
+    @Override
+    void run(Frame frame, Scratch scratch, int first, int end) {
+      int inner = cells.inner();
+      for (int line = first; line < end; line++) {
+        int at = line / inner * cells.reduced() * inner + line % inner;
+        if (input.isFloat()) {
+          floats(frame.floats(input), input.offset() + at, frame.floats(output), at);
+        } else {
+          bytes(frame.bytes(input), input.offset() + at, frame.bytes(output), at);
+        }
+      }
+    }
+
+    private void floats(float[] in, int from, float[] out, int at) {
+      int step = cells.inner();
+      int last = (cells.reduced() - 1) * step;
+      double sum = 0;
+      if (step == 1) {
+        sum = squares(in, from, cells.reduced(), 0);
+      } else {
+        for (int i = 0; i <= last; i += step) {
+          sum += (double) in[from + i] * in[from + i];
+        }
+      }
+      float norm = (float) Math.max(Math.sqrt(sum), LEAST_NORM);
+      int to = output.offset() + at;
+      for (int i = 0; i <= last; i += step) {
+        out[to + i] = in[from + i] / norm;
+      }
+    }
+
+    /** Results have scale 1/128, hence the factor. */
+    private void bytes(byte[] in, int from, byte[] out, int at) {
+      int flip = input.flip();
+      int zeroPoint = input.signedZeroPoint();
+      int last = (cells.reduced() - 1) * cells.inner();
+      int sum = 0;
+      for (int i = 0; i <= last; i += cells.inner()) {
+        int value = (byte) (in[from + i] ^ flip) - zeroPoint;
+        sum += value * value;
+      }
+      Requantization byNorm = FixedPointFunctions.inverseSquareRoot(sum);
+      int to = output.offset() + at;
+      for (int i = 0; i <= last; i += cells.inner()) {
+        int value = (byte) (in[from + i] ^ flip) - zeroPoint;
+        out[to + i] = (byte) range.clamp(byNorm.apply(value * 128) + output.view().zeroPoint());
       }
     }
   }

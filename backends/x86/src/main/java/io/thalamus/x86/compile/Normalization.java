@@ -6,9 +6,11 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.driver.ReducedCells;
 import io.thalamus.driver.StaticGraph;
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.DataLayout;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.Normalization.Moments;
 import io.thalamus.operations.Normalization.Norm;
@@ -17,6 +19,7 @@ import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.Normalization.Groups;
 import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.x86.kernel.ByteNorms;
 import io.thalamus.x86.kernel.Mapped.Kind;
 import io.thalamus.x86.kernel.NormalizedRows;
 import io.thalamus.x86.kernel.PaddedRows;
@@ -25,8 +28,8 @@ import io.thalamus.x86.kernel.Pairs;
 import io.thalamus.x86.kernel.Reducing;
 
 /**
- * Floats divided by a measure of their neighbours: L2_NORMALIZATION, LOCAL_RESPONSE_NORMALIZATION,
- * INSTANCE_NORMALIZATION and LAYER_NORMALIZATION.
+ * Elements divided by a measure of their neighbours: L2_NORMALIZATION,
+ * LOCAL_RESPONSE_NORMALIZATION, INSTANCE_NORMALIZATION and LAYER_NORMALIZATION.
  */
 public final class Normalization {
   /** Floats of a call. */
@@ -48,6 +51,11 @@ public final class Normalization {
             Normalization::isNorm,
             Normalization::l2,
             TENSOR_FLOAT32)
+        .add(
+            OperationCode.L2_NORMALIZATION,
+            Normalization::areBytesPossible,
+            Normalization::l2OfBytes,
+            ElementTypes.quantized8())
         .add(
             OperationCode.LOCAL_RESPONSE_NORMALIZATION,
             Normalization::isResponse,
@@ -94,6 +102,30 @@ public final class Normalization {
     steps.whole(Pair.MUL, from, from, squares);
     Place norm = steps.map(Kind.SQRT, steps.reduce(Reducing.SUM, squares));
     steps.spread(Pair.DIV, from, steps.with(Pair.MAXIMUM, norm, LEAST_NORM), operands.output());
+  }
+
+  /** Bytes of a row stand beside each other, and are not too many. */
+  private static boolean areBytesPossible(OperationView operation) {
+    return Sizes.isPossible(operation.input(0))
+        && operation.hasValues(1)
+        && StaticGraph.parameters(operation, Norm.class)
+            .map(norm -> Composed.cells(operation.input(0).shape(), norm.axis()))
+            .filter(cells -> cells.inner() == 1 && cells.reduced() <= ByteNorms.MOST)
+            .isPresent();
+  }
+
+  private static void l2OfBytes(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    ReducedCells cells =
+        Composed.cells(operation.inputShape(0), operation.parameters(Norm.class).axis());
+    ByteNorms row =
+        new ByteNorms(
+            cells.reduced(),
+            operation.view().input(0).type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
+            operation.view().input(0).zeroPoint(),
+            operation.view().output().zeroPoint());
+    int most = Math.max(1, LONGEST / cells.reduced());
+    program.callInParts(row, operands.input(0), 0, operands.output(), 0, cells.outer(), most);
   }
 
   /** Neighbours stand beside each other, and are not too many. */
