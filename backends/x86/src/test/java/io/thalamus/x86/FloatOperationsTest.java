@@ -135,6 +135,8 @@ class FloatOperationsTest {
                       OperationCode.DIV,
                       OperationCode.MAXIMUM,
                       OperationCode.MINIMUM,
+                      ThalamusExtension.BITWISE_XOR,
+                      ThalamusExtension.RIGHT_SHIFT,
                       OperationCode.EQUAL,
                       OperationCode.NOT_EQUAL,
                       OperationCode.LESS,
@@ -147,13 +149,19 @@ class FloatOperationsTest {
           boolean isArithmetic =
               List.of(OperationCode.ADD, OperationCode.SUB, OperationCode.MUL, OperationCode.DIV)
                   .contains(code);
-          boolean isExtreme = List.of(OperationCode.MAXIMUM, OperationCode.MINIMUM).contains(code);
+          boolean isPlain =
+              List.of(
+                      OperationCode.MAXIMUM,
+                      OperationCode.MINIMUM,
+                      ThalamusExtension.BITWISE_XOR,
+                      ThalamusExtension.RIGHT_SHIFT)
+                  .contains(code);
           boolean isLogic =
               List.of(OperationCode.LOGICAL_AND, OperationCode.LOGICAL_OR).contains(code);
           OperandCode type =
               isLogic
                   ? TENSOR_BOOL8
-                  : isArithmetic || isExtreme
+                  : isArithmetic || isPlain
                       ? TENSOR_INT32
                       : one(
                           random,
@@ -169,8 +177,7 @@ class FloatOperationsTest {
           int x = graph.input(type, isStored ? Quantization.of(0.1f, 3) : NONE, shapes[0]);
           int y = graph.input(type, isStored ? Quantization.of(scale, 3) : NONE, shapes[1]);
           int output =
-              graph.output(
-                  isArithmetic || isExtreme ? TENSOR_INT32 : TENSOR_BOOL8, NONE, shapes[2]);
+              graph.output(isArithmetic || isPlain ? TENSOR_INT32 : TENSOR_BOOL8, NONE, shapes[2]);
           graph.operation(
               code, isArithmetic ? List.of(x, y, graph.int32(0)) : List.of(x, y), output);
           byte[][] inputs = new byte[2][];

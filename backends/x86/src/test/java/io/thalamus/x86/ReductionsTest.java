@@ -125,7 +125,7 @@ class ReductionsTest {
                         graph.float32(1.5f),
                         graph.float32(0.3f),
                         graph.float32(beta),
-                        graph.int32(-1));
+                        axis);
                 case INSTANCE_NORMALIZATION ->
                     List.of(
                         x,

@@ -63,6 +63,8 @@ public final class Elementwise {
     integers(table, OperationCode.MINIMUM, Pair.INT_MINIMUM);
     integers(table, ThalamusExtension.SQUARED_DIFFERENCE, Pair.INT_SQUARED_DIFFERENCE);
     integers(table, OperationCode.DIV, Pair.INT_FLOOR_DIV);
+    integers(table, ThalamusExtension.BITWISE_XOR, Pair.INT_XOR);
+    integers(table, ThalamusExtension.RIGHT_SHIFT, Pair.INT_RIGHT_SHIFT);
     table.add(
         ThalamusExtension.FLOOR_DIV,
         operation -> BroadcastRuns.isPossible(operation) && isNeverZero(operation.input(1)),

@@ -35,6 +35,9 @@ public final class Normalization {
   /** Floats of a call. */
   private static final int LONGEST = 1 << 15;
 
+  /** Floats along an axis and behind it, whose neighbours are summed by one call for each. */
+  private static final long LONGEST_RUN = 1 << 20;
+
   /** A smaller norm is taken for this one. */
   private static final float LEAST_NORM = 1e-6f;
 
@@ -128,15 +131,20 @@ public final class Normalization {
     program.callInParts(row, operands.input(0), 0, operands.output(), 0, cells.outer(), most);
   }
 
-  /** Neighbours stand beside each other, and are not too many. */
+  /** Neighbours are not too many, and no call takes too long. */
   private static boolean isResponse(OperationView operation) {
     return Sizes.isPossible(operation.input(0))
         && operation.hasValues(1)
         && StaticGraph.parameters(operation, Response.class)
             .filter(response -> response.radius() <= MOST_RADIUS)
-            .map(response -> Composed.cells(operation.input(0).shape(), response.axis()))
-            .filter(cells -> cells.inner() == 1 && cells.reduced() < LONGEST)
+            .filter(response -> areFew(operation.input(0).shape(), response))
             .isPresent();
+  }
+
+  private static boolean areFew(Shape shape, Response response) {
+    ReducedCells cells = Composed.cells(shape, response.axis());
+    long padded = (cells.reduced() + 2L * response.radius()) * cells.inner();
+    return padded < LONGEST_RUN && padded * cells.outer() < Sizes.MOST_FLOATS;
   }
 
   private static void response(
@@ -154,13 +162,13 @@ public final class Normalization {
         Pair.MUL, input, steps.with(Pair.POW, measure, -response.beta()), operands.output());
   }
 
-  /** Returns for each element of a row the sum of those up to a radius away. */
+  /** Returns for each element the sum of those up to a radius away along the middle dimension. */
   private static Place neighbours(
       ReducedCells cells, int radius, Place from, ProgramBuilder program) {
-    int count = cells.reduced();
+    int count = cells.reduced() * cells.inner();
     int rows = cells.outer();
-    int margin = radius * Float.BYTES;
-    int wide = count + 2 * radius;
+    int margin = radius * cells.inner() * Float.BYTES;
+    int wide = count + 2 * radius * cells.inner();
     Place padded = program.place((long) rows * wide * Float.BYTES);
     PaddedRows copy = new PaddedRows(margin, count * Float.BYTES, margin);
     program.call(copy, from, 0, padded, 0, rows);
@@ -179,7 +187,15 @@ public final class Normalization {
               isFirst ? 0 : wide,
               FusedActivation.NONE);
       program.callInParts(
-          added, isFirst ? padded : sums, 0, next, 0, padded, (long) i * Float.BYTES, rows, most);
+          added,
+          isFirst ? padded : sums,
+          0,
+          next,
+          0,
+          padded,
+          (long) i * cells.inner() * Float.BYTES,
+          rows,
+          most);
       program.nextStep();
       sums = next;
     }

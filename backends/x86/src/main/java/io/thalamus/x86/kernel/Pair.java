@@ -29,6 +29,11 @@ public enum Pair {
   INT_SQUARED_DIFFERENCE(Binary.VPSUBD),
   /** The whole number below the quotient; 0 for a division by 0. */
   INT_FLOOR_DIV,
+  INT_XOR(Binary.VXORPS),
+  /**
+   * The first with its sign, shifted by 0 to 31 bits: what the second is, or the nearer of both.
+   */
+  INT_RIGHT_SHIFT,
   EQUAL(Predicate.EQUAL),
   NOT_EQUAL(Predicate.NOT_EQUAL),
   LESS(Predicate.LESS),

@@ -180,6 +180,12 @@ public record Pairs(
         new FloatMath(emitter, SCRATCH).pow(result, second, argument, other);
       }
       case INT_FLOOR_DIV -> floorDivide(a, first, second, result);
+      case INT_RIGHT_SHIFT -> {
+        a.emit(Binary.VXORPS, other, other, other);
+        a.emit(Binary.VPMAXSD, other, second, other);
+        // More bits than an element has leave its sign.
+        a.emit(Binary.VPSRAVD, result, first, other);
+      }
       case FIRST -> a.emit(Move.VMOVUPS, result, first);
       default -> {
         if (pair.isNegated()) {
