@@ -30,9 +30,7 @@ public enum Pair {
   /** The whole number below the quotient; 0 for a division by 0. */
   INT_FLOOR_DIV,
   INT_XOR(Binary.VXORPS),
-  /**
-   * The first with its sign, shifted by 0 to 31 bits: what the second is, or the nearer of both.
-   */
+  /** The first, shifted to the right by 0 to 31 bits: by the number nearest to the second. */
   INT_RIGHT_SHIFT,
   EQUAL(Predicate.EQUAL),
   NOT_EQUAL(Predicate.NOT_EQUAL),
