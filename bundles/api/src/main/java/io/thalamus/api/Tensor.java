@@ -219,7 +219,7 @@ public final class Tensor {
     }
     long row = byteSize(operand, shape.with(open[0], 1)) / unit;
     long rows = row == 0 ? 0 : given / row;
-    if (rows == 0 || rows * row != given || rows > Integer.MAX_VALUE) {
+    if (row == 0 || rows * row != given || rows > Integer.MAX_VALUE) {
       throw NeuralNetworksException.badData(
           operand.text() + " takes a multiple of " + row + " " + noun + ", not " + given);
     }

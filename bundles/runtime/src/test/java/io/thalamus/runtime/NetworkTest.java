@@ -188,6 +188,53 @@ class NetworkTest {
     assertThrows(IllegalStateException.class, () -> network.run(new float[3]));
   }
 
+  /** A format of {@code y = x + past}, or {@code y = x + x} where past has no elements. */
+  private static final class DecoderReader implements ModelReader {
+    @Override
+    public String format() {
+      return "Decoder";
+    }
+
+    @Override
+    public boolean accepts(String fileName, MemorySegment head) {
+      return head.get(ValueLayout.JAVA_BYTE, 0) == 'D';
+    }
+
+    @Override
+    public ModelFile read(SharedMemory file) throws ModelFormatException {
+      return read(file, ReadOptions.DEFAULT);
+    }
+
+    @Override
+    public ModelFile read(SharedMemory file, ReadOptions options) {
+      int length = options.shapes().getOrDefault("past", Shape.of(1)).dimension(0);
+      Graphs.Builder g = new Graphs.Builder(1);
+      int x = g.input("x");
+      int y = g.output("y");
+      if (length == 0) {
+        return ModelFile.of(g.op(OperationCode.ADD, x, x, y).model(), format());
+      }
+      int past = g.input("past");
+      g.op(OperationCode.ADD, x, past, y);
+      return ModelFile.of(g.model(), format()).withOpenInputs(Map.of(1, Shape.of(0)));
+    }
+  }
+
+  /** As a decoder begins: without a past, which is the same network with one in the next step. */
+  @Test
+  void aValueWithoutElementsIsTakenByTheModelThatHasNone() throws Exception {
+    runtime.loader.addReader(new DecoderReader());
+    try (Network network = open(new byte[] {'D'})) {
+      for (int step = 0; step < 2; step++) {
+        assertEquals(6, network.run(new float[] {3}, new float[0]).output().real(0));
+        assertEquals(8, network.run(new float[] {3}, new float[] {5}).output().real(0));
+        Map<String, Tensor> first =
+            Map.of("x", Tensor.floats(new float[] {3}, 1), "past", Tensor.floats(new float[0], 0));
+        assertEquals(6, network.run(first).output().real(0));
+      }
+    }
+  }
+
   /** A format of {@code y = x + s.next}, where {@code s.next = x + s} and s begins with 10. */
   private static final class StateReader implements ModelReader {
     @Override
