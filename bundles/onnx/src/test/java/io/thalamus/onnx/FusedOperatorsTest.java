@@ -122,4 +122,42 @@ class FusedOperatorsTest {
   private static byte[] wide(long value) {
     return ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(value).array();
   }
+
+  /**
+   * Weights that fill the file are read within the memory that a file of its size may take. All are
+   * zero, so that the cell is half of tanh(1), and its output half of the tanh of that.
+   */
+  @Test
+  void aLargeLayerOfBytesIsRead() throws Exception {
+    int units = 512;
+    int inputs = 2 * units;
+    float[] bias = new float[2 * 8 * units];
+    for (int direction = 0; direction < 2; direction++) {
+      Arrays.fill(bias, (8 * direction + 3) * units, (8 * direction + 4) * units, 1);
+    }
+    long[] scales = {2};
+    file.input("x", FLOAT, 1, 1, inputs)
+        .bytes("w", 2, new long[] {2, inputs, 4 * units}, filled(2 * inputs * 4 * units))
+        .bytes("r", 2, new long[] {2, units, 4 * units}, filled(2 * units * 4 * units))
+        .bytes("zeros", 2, scales, filled(2))
+        .floats("scales", scales, 0.5f, 0.25f)
+        .floats("b", new long[] {2, 8 * units}, bias);
+    node(
+        "DynamicQuantizeLSTM",
+        List.of("x", "w", "r", "b", "", "", "", "", "scales", "zeros", "scales", "zeros"),
+        integer("hidden_size", units),
+        text("direction", "bidirectional"));
+    file.output("y", FLOAT, 1, 2, 1, units);
+    float[] expected = new float[2 * units];
+    Arrays.fill(expected, (float) (0.5 * Math.tanh(0.5 * Math.tanh(1))));
+    float[] x = new float[inputs];
+    Arrays.fill(x, 0.25f);
+    assertArrayEquals(expected, TestFiles.run(file, x), 1e-5f);
+  }
+
+  private static int[] filled(int count) {
+    int[] values = new int[count];
+    Arrays.fill(values, 128);
+    return values;
+  }
 }

@@ -290,18 +290,18 @@ final class Convolution {
   /** The sums of products of 8-bit integers, computed in a type. */
   private static Value integer(Node node, DataType type) throws ModelFormatException {
     Ops ops = node.ops();
-    Value value = ops.cast(node.in(0), type);
-    Value weights = ops.cast(node.in(1), type);
+    Value value = node.in(0);
+    Value weights = node.in(1);
     Frame frame = frame(node, value, weights);
-    if (node.has(2)) {
-      value = ops.sub(value, ops.reshape(ops.cast(node.in(2), type)));
-    }
+    value =
+        node.has(2) ? ops.difference(value, ops.reshape(node.in(2)), type) : ops.cast(value, type);
     if (node.has(3)) {
-      Value zero = ops.cast(node.in(3), type);
       int[] shape = new int[weights.rank()];
       Arrays.fill(shape, 1);
-      shape[0] = zero.count();
-      weights = ops.sub(weights, ops.reshape(zero, shape));
+      shape[0] = node.in(3).count();
+      weights = ops.difference(weights, ops.reshape(node.in(3), shape), type);
+    } else {
+      weights = ops.cast(weights, type);
     }
     return convolve(ops, value, weights, null, frame, node.setting("group", 1));
   }

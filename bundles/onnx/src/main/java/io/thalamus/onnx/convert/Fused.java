@@ -299,10 +299,7 @@ final class Fused {
   private static void dynamicMatmul(Node node) throws ModelFormatException {
     Ops ops = node.ops();
     List<Value> found = node.compute("DynamicQuantizeLinear", Map.of(), List.of(node.in(0)), 3);
-    Value first =
-        ops.sub(
-            ops.cast(found.get(0), DataType.FLOAT),
-            ops.reshape(ops.cast(found.get(2), DataType.FLOAT)));
+    Value first = ops.difference(found.get(0), ops.reshape(found.get(2)), DataType.FLOAT);
     Value second = Matrices.shifted(node, 1, 3, DataType.FLOAT);
     Value scale = ops.mul(ops.reshape(found.get(1)), Matrices.point(ops, node.in(2)));
     node.out(scaled(node, ops.matmul(first, second), scale, 4));
@@ -322,11 +319,11 @@ final class Fused {
     node.require(stored.rank() == 3, stored.text() + " has not 3 dimensions");
     int directions = stored.dim(0);
     Value factor = ofDirections(ops, node.in(scale), directions);
-    Value real = ops.cast(stored, factor.type());
-    if (node.has(scale + 1)) {
-      Value zero = ops.cast(node.in(scale + 1), factor.type());
-      real = ops.sub(real, ofDirections(ops, zero, directions));
-    }
+    Value real =
+        node.has(scale + 1)
+            ? ops.difference(
+                stored, ofDirections(ops, node.in(scale + 1), directions), factor.type())
+            : ops.cast(stored, factor.type());
     return ops.transpose(ops.mul(real, factor), 0, 2, 1);
   }
 

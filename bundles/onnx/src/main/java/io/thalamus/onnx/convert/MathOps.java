@@ -48,6 +48,30 @@ class MathOps extends MoveOps {
     return binary(Binary.SUB, a, b);
   }
 
+  /**
+   * Differences of small integers in another type, in which they are whole. Known ones take the
+   * memory of the result alone, which is that of most weights of an 8-bit file.
+   */
+  Value difference(Value a, Value b, DataType type) throws ModelFormatException {
+    int[] shape = Dims.broadcast(a.shape(), b.shape());
+    return a.isConstant() && b.isConstant() && shape != null
+        ? combined(Binary.SUB, a, b, type, shape)
+        : sub(cast(a, type), cast(b, type));
+  }
+
+  private Value combined(Binary function, Value a, Value b, DataType type, int[] shape)
+      throws ModelFormatException {
+    return Value.of(
+        Tensor.combine(
+            a.constant(),
+            b.constant(),
+            type,
+            shape,
+            function.reals(),
+            function.integers(),
+            budget()));
+  }
+
   Value mul(Value a, Value b) throws ModelFormatException {
     return binary(Binary.MUL, a, b);
   }
@@ -78,15 +102,7 @@ class MathOps extends MoveOps {
     boolean isQuestion = function.kind() == Binary.Kind.QUESTION;
     DataType type = isQuestion ? DataType.BOOL : a.type();
     if (a.isConstant() && b.isConstant()) {
-      return Value.of(
-          Tensor.combine(
-              a.constant(),
-              b.constant(),
-              type,
-              shape,
-              function.reals(),
-              function.integers(),
-              budget()));
+      return combined(function, a, b, type, shape);
     }
     boolean isNumber =
         function.kind() == Binary.Kind.ARITHMETIC || function.kind() == Binary.Kind.VALUE;

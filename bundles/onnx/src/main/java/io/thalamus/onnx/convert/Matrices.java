@@ -92,12 +92,12 @@ final class Matrices {
    */
   static Value shifted(Node node, int input, int zero, DataType type) throws ModelFormatException {
     Ops ops = node.ops();
-    Value wide = ops.cast(node.in(input), type);
+    Value value = node.in(input);
     if (!node.has(zero)) {
-      return wide;
+      return ops.cast(value, type);
     }
-    Value point = ops.cast(node.in(zero), type);
-    return ops.sub(wide, input == 0 ? ofRows(ops, point) : point(ops, point));
+    Value point = node.in(zero);
+    return ops.difference(value, input == 0 ? ofRows(ops, point) : point(ops, point), type);
   }
 
   /** The values that belong to all columns, or to each. */

@@ -177,11 +177,6 @@ final class Quantization {
     return ops.mul(ops.sub(ops.min(ops.max(whole, 0), 255), zero), scale);
   }
 
-  /** Differences of small integers, which are whole as floats; devices are fast at these. */
-  private static Value shifted(Ops ops, Value value, Value zero) throws ModelFormatException {
-    return ops.sub(ops.cast(value, DataType.FLOAT), ops.cast(zero, DataType.FLOAT));
-  }
-
   private static Value single(Node node, int input) throws ModelFormatException {
     Value value = node.in(input);
     node.require(value.count() == 1, "it has a scale or zero point for each row or column");
@@ -201,8 +196,8 @@ final class Quantization {
       QLinear.matmul(node);
       return;
     }
-    Value a = shifted(ops, node.in(0), single(node, 2));
-    Value b = shifted(ops, node.in(3), single(node, 5));
+    Value a = ops.difference(node.in(0), single(node, 2), DataType.FLOAT);
+    Value b = ops.difference(node.in(3), single(node, 5), DataType.FLOAT);
     Value scale = ops.mul(single(node, 1), single(node, 4));
     node.out(requantized(ops, ops.matmul(a, b), scale, single(node, 6), single(node, 7)));
   }
@@ -213,12 +208,12 @@ final class Quantization {
       QLinear.convolution(node);
       return;
     }
-    Value value = shifted(ops, node.in(0), single(node, 2));
+    Value value = ops.difference(node.in(0), single(node, 2), DataType.FLOAT);
     Value filter = node.in(3);
     int[] shape = new int[filter.rank()];
     Arrays.fill(shape, 1);
     shape[0] = node.in(5).count();
-    Value weights = shifted(ops, filter, ops.reshape(node.in(5), shape));
+    Value weights = ops.difference(filter, ops.reshape(node.in(5), shape), DataType.FLOAT);
     Frame frame =
         Frame.of(node, value.shape(), Arrays.copyOfRange(filter.shape(), 2, filter.rank()));
     Value bias = node.has(8) ? ops.cast(node.in(8), DataType.FLOAT) : null;
