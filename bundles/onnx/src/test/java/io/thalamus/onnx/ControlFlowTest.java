@@ -17,6 +17,7 @@ import io.thalamus.model.Model;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.tck.check.OutcomeException;
 import io.thalamus.tck.check.TestGraph;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -235,6 +236,61 @@ class ControlFlowTest {
       floats[i] = Float.parseFloat(wanted[i]);
     }
     assertArrayEquals(floats, TestGraph.floats(run(TestGraph.bytes(given)).getFirst()));
+  }
+
+  private static OnnxFileBuilder branch(String operator, String weights) {
+    return new OnnxFileBuilder()
+        .node(operator, List.of("x", weights), operator + weights)
+        .output(operator + weights, FLOAT, -1, 2);
+  }
+
+  private void chosen(OnnxFileBuilder then, OnnxFileBuilder otherwise) {
+    file.input("n", INT64)
+        .input("x", FLOAT, 1, 2)
+        .floats("fits", new long[] {2, 2}, 1, 2, 3, 4)
+        .floats("doesNot", new long[] {3, 2}, 1, 2, 3, 4, 5, 6)
+        .integers("rate", new long[0], 16000)
+        .node("Equal", List.of("n", "rate"), "is")
+        .node(
+            "If",
+            List.of("is"),
+            "y",
+            subgraph("then_branch", then),
+            subgraph("else_branch", otherwise))
+        .output("y", FLOAT, 1, 2);
+  }
+
+  /** As in a file with a network for each of two rates, of which an input's size fits one. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aBranchThatFitsIsExecutedWhereTheOtherDoesNot(boolean isFirst) throws Exception {
+    OnnxFileBuilder fits = branch("MatMul", "fits");
+    OnnxFileBuilder doesNot = branch("MatMul", "doesNot");
+    chosen(isFirst ? fits : doesNot, isFirst ? doesNot : fits);
+    byte[] x = TestGraph.bytes(10f, 1f);
+    byte[] taken = number(isFirst ? 16000 : 8000);
+    assertArrayEquals(new float[] {13, 24}, TestGraph.floats(run(taken, x).getFirst()));
+    byte[] other = number(isFirst ? 8000 : 16000);
+    OutcomeException e = assertThrows(OutcomeException.class, () -> run(other, x));
+    assertTrue(e.getMessage().contains("GENERAL_FAILURE"), e.getMessage());
+  }
+
+  /** An operator that is not known is named all the same, and what fits nowhere. */
+  @Test
+  void aBranchThatIsNotKnownIsRefused() {
+    chosen(branch("MatMul", "fits"), branch("MatMulOfTomorrow", "fits"));
+    assertTrue(refusal().contains("MatMulOfTomorrow"), refusal());
+  }
+
+  @Test
+  void branchesOfWhichNoneFitsAreRefused() {
+    chosen(branch("MatMul", "doesNot"), branch("MatMul", "doesNot"));
+    assertTrue(refusal().contains("MatMul"), refusal());
+  }
+
+  private String refusal() {
+    return assertThrows(ModelFormatException.class, () -> TestFiles.read(file.build()))
+        .getMessage();
   }
 
   private static OnnxFileBuilder body() {

@@ -43,10 +43,27 @@ final class Control {
       give(node, node.graph().inline(holds ? then : otherwise, node.scope(), Map.of()));
       return;
     }
-    List<Value> first = node.graph().inline(then, node.scope(), Map.of());
-    List<Value> second = node.graph().inline(otherwise, node.scope(), Map.of());
-    node.require(first.size() == second.size(), "its branches differ in their outputs");
     Value condition = node.ops().reshape(node.in(0));
+    List<List<Value>> branches = new ArrayList<>();
+    ModelFormatException failure = null;
+    for (OnnxGraph graph : List.of(then, otherwise)) {
+      try {
+        branches.add(node.graph().inline(graph, node.scope(), Map.of()));
+      } catch (ModelFormatException e) {
+        if (failure != null || !node.graph().knows(graph)) {
+          throw e;
+        }
+        failure = e;
+        branches.add(null);
+      }
+    }
+    List<Value> first = branches.get(0);
+    List<Value> second = branches.get(1);
+    if (failure != null) {
+      give(node, onlyIf(node.ops(), condition, first == null ? second : first, second == null));
+      return;
+    }
+    node.require(first.size() == second.size(), "its branches differ in their outputs");
     List<Value> chosen = new ArrayList<>();
     for (int i = 0; i < first.size(); i++) {
       node.require(
@@ -71,6 +88,26 @@ final class Control {
       chosen.add(node.ops().select(condition, first.get(i), second.get(i)));
     }
     give(node, chosen);
+  }
+
+  /**
+   * The results of a branch whose other one does not fit the sizes of its inputs, as where a file
+   * holds a network for each of two rates. An execution that would take the other one fails: there
+   * is one slice of each result, and its number is 1 then.
+   */
+  private static List<Value> onlyIf(Ops ops, Value condition, List<Value> results, boolean holds)
+      throws ModelFormatException {
+    Value none = ops.number(DataType.INT32, 0);
+    Value beyond = ops.number(DataType.INT32, 1);
+    Value slice = ops.select(condition, holds ? none : beyond, holds ? beyond : none);
+    List<Value> checked = new ArrayList<>();
+    for (Value result : results) {
+      Emitter.require(
+          !result.isSequence() && !result.isOpen() && result.count() > 0,
+          "one of its branches does not fit the sizes of its inputs");
+      checked.add(ops.gather(ops.reshape(result, Dims.insert(result.shape(), 0, 1)), 0, slice));
+    }
+    return checked;
   }
 
   private static void give(Node node, List<Value> values) throws ModelFormatException {

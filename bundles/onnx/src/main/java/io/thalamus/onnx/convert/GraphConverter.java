@@ -323,6 +323,16 @@ public final class GraphConverter {
         : "nothing that is known here computes it";
   }
 
+  /** Returns whether all operators of a graph, and of those within it, are known. */
+  boolean knows(OnnxGraph graph) {
+    return graph.nodes().stream()
+        .allMatch(
+            onnx ->
+                (converters.find(onnx).isPresent() || function(onnx).isPresent())
+                    && onnx.attributes().values().stream()
+                        .allMatch(each -> each.graph() == null || knows(each.graph())));
+  }
+
   private Optional<OnnxFunction> function(OnnxNode onnx) {
     return file.functions().stream()
         .filter(each -> each.name().equals(onnx.type()) && each.domain().equals(onnx.domain()))
