@@ -12,9 +12,7 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.OptionalInt;
 
 /** Lets an operation apply the activation that follows it, where nothing else reads its result. */
@@ -26,30 +24,21 @@ final class ActivationFusion {
   private ActivationFusion() {}
 
   static Subgraph fuse(Subgraph graph) {
-    Map<Integer, Integer> readers = new HashMap<>();
-    Map<Integer, Integer> producers = new HashMap<>();
-    graph.outputIndexes().forEach(output -> readers.merge(output, 1, Integer::sum));
-    for (int i = 0; i < graph.operations().size(); i++) {
-      Operation operation = graph.operations().get(i);
-      operation.inputs().forEach(input -> readers.merge(input, 1, Integer::sum));
-      for (int output : operation.outputs()) {
-        producers.put(output, i);
-      }
-    }
+    Uses uses = new Uses(graph);
     List<Operand> operands = new ArrayList<>(graph.operands());
     List<Operation> operations = new ArrayList<>(graph.operations());
     for (int i = 0; i < operations.size(); i++) {
       Operation activation = operations.get(i);
       int code = code(activation);
-      Integer before = code == 0 ? null : producers.get(activation.inputs().getFirst());
-      if (before == null || readers.get(activation.inputs().getFirst()) != 1) {
+      Integer before = code == 0 ? null : uses.producer(activation.inputs().getFirst());
+      if (before == null || !uses.isReadOnce(activation.inputs().getFirst())) {
         continue;
       }
       Operation fused = fused(operands, operations.get(before), code, activation.outputs());
       if (fused != null) {
         operations.set(before, fused);
         operations.set(i, null);
-        producers.put(activation.outputs().getFirst(), before);
+        uses.produce(activation.outputs().getFirst(), before);
       }
     }
     operations.removeIf(operation -> operation == null);
@@ -75,13 +64,8 @@ final class ActivationFusion {
     if (place.isEmpty()) {
       return null;
     }
-    Operand known = operands.get(operation.inputs().get(place.getAsInt()));
     Operand result = operands.get(operation.outputs().getFirst());
-    boolean isFree =
-        known.type() == OperandCode.INT32
-            && known.lifetime() instanceof Lifetime.Constant value
-            && value.bytes().get(INT, 0) == 0;
-    if (!isFree || result.type() != OperandCode.TENSOR_FLOAT32) {
+    if (!isFree(operands, operation) || result.type() != OperandCode.TENSOR_FLOAT32) {
       return null;
     }
     operands.add(
@@ -94,6 +78,18 @@ final class ActivationFusion {
     List<Integer> inputs = new ArrayList<>(operation.inputs());
     inputs.set(place.getAsInt(), operands.size() - 1);
     return new Operation(operation.type(), inputs, outputs);
+  }
+
+  /** Returns whether an operation could apply an activation, and applies none. */
+  static boolean isFree(List<Operand> operands, Operation operation) {
+    OptionalInt place = place(operation);
+    if (place.isEmpty()) {
+      return false;
+    }
+    Operand known = operands.get(operation.inputs().get(place.getAsInt()));
+    return known.type() == OperandCode.INT32
+        && known.lifetime() instanceof Lifetime.Constant value
+        && value.bytes().get(INT, 0) == 0;
   }
 
   /** The argument that names the activation, in the forms with explicit padding. */

@@ -22,7 +22,8 @@ public final class Layout {
   public static Subgraph improve(
       Subgraph graph, OperationCatalog catalog, Map<Lifetime.Constant, Grid> grids) {
     Subgraph sunk = Pruning.prune(TransposeSinking.sink(Pruning.prune(graph), grids));
-    Subgraph fused = Pruning.prune(ActivationFusion.fuse(sunk));
+    Subgraph scaled = Pruning.prune(ScaleFusion.fuse(sunk, grids));
+    Subgraph fused = Pruning.prune(ActivationFusion.fuse(scaled));
     return Pruning.prune(QuantizedFusion.fuse(fused, catalog, grids));
   }
 

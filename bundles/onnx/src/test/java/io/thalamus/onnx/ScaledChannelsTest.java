@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx;
+
+import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
+import static io.thalamus.onnx.OnnxFileBuilder.integer;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.thalamus.cpu.CpuDevice;
+import io.thalamus.model.Model;
+import io.thalamus.model.Operation;
+import io.thalamus.model.OperationCode;
+import io.thalamus.tck.check.TestGraph;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Known factors and sums of channels become part of the weights before them, where they may. */
+class ScaledChannelsTest {
+  private static final float[] X = {1, -2, 0.5f, 4, 3, -1, 2, 0.25f};
+  private static final float[] WEIGHTS = {0.5f, -1.25f, 2, 0.75f};
+  private static final float[] BIAS = {0.1f, -0.2f};
+  private static final double[] FACTORS = {1.5, -0.5};
+  private static final double[] MEANS = {0.25, 2};
+  private static final double[] VARIANCES = {0.9, 4};
+  private static final double[] SHIFTS = {-1, 3};
+  private static final double EPSILON = 1e-5;
+
+  private final OnnxFileBuilder file = new OnnxFileBuilder();
+
+  private static float[] floats(double... values) {
+    float[] floats = new float[values.length];
+    for (int i = 0; i < floats.length; i++) {
+      floats[i] = (float) values[i];
+    }
+    return floats;
+  }
+
+  private static double normalized(double value, int channel) {
+    return (value - MEANS[channel]) / Math.sqrt(VARIANCES[channel] + EPSILON) * FACTORS[channel]
+        + SHIFTS[channel];
+  }
+
+  private static long count(Model model, OperationCode type) {
+    return model.main().operations().stream()
+        .map(Operation::type)
+        .filter(each -> each == type)
+        .count();
+  }
+
+  private void convolution(long groups, long... shape) {
+    long[] two = {2};
+    file.input("x", FLOAT, 1, 2, 2, 2)
+        .floats("w", shape, Arrays.copyOf(WEIGHTS, (int) (shape[0] * shape[1])))
+        .floats("b", two, BIAS)
+        .floats("factor", two, floats(FACTORS))
+        .floats("mean", two, floats(MEANS))
+        .floats("variance", two, floats(VARIANCES))
+        .floats("shift", two, floats(SHIFTS))
+        .node("Conv", List.of("x", "w", "b"), "c", integer("group", groups))
+        .node("BatchNormalization", List.of("c", "factor", "shift", "mean", "variance"), "n");
+  }
+
+  private void check(Model model, double[] expected, float... input) throws Exception {
+    byte[] result = TestGraph.run(new CpuDevice("1.0.0"), model, TestGraph.bytes(input));
+    assertArrayEquals(floats(expected), TestGraph.floats(result), 1e-5f);
+  }
+
+  @Test
+  void aNormalizedConvolutionIsOneOperation() throws Exception {
+    convolution(1, 2, 2, 1, 1);
+    file.floats("factors", new long[] {2, 1, 1}, 2, 0.5f)
+        .floats("one", new long[] {1}, 0.125f)
+        .node("Mul", List.of("factors", "n"), "m")
+        .node("Add", List.of("m", "one"), "s")
+        .node("Relu", List.of("s"), "y")
+        .output("y", FLOAT, 1, 2, 2, 2);
+    Model model = TestFiles.read(file.build());
+    assertEquals(1, count(model, OperationCode.CONV_2D));
+    assertEquals(0, count(model, OperationCode.MUL));
+    assertEquals(0, count(model, OperationCode.ADD));
+    assertEquals(0, count(model, OperationCode.RELU));
+    double[] expected = new double[8];
+    for (int i = 0; i < 8; i++) {
+      int channel = i / 4;
+      double sum =
+          BIAS[channel] + WEIGHTS[2 * channel] * X[i % 4] + WEIGHTS[2 * channel + 1] * X[4 + i % 4];
+      double factor = channel == 0 ? 2 : 0.5;
+      expected[i] = Math.max(0, normalized(sum, channel) * factor + 0.125);
+    }
+    check(model, expected, X);
+  }
+
+  @Test
+  void soIsOneOfEachChannelAlone() throws Exception {
+    convolution(2, 2, 1, 1, 1);
+    file.node("Identity", List.of("n"), "y").output("y", FLOAT, 1, 2, 2, 2);
+    Model model = TestFiles.read(file.build());
+    assertEquals(0, count(model, OperationCode.MUL));
+    double[] expected = new double[8];
+    for (int i = 0; i < 8; i++) {
+      expected[i] = normalized(WEIGHTS[i / 4] * X[i] + BIAS[i / 4], i / 4);
+    }
+    check(model, expected, X);
+  }
+
+  /** What is read before it is normalized, and whole weights, stay as they are. */
+  @Test
+  void whatElseIsReadStays() throws Exception {
+    convolution(1, 2, 2, 1, 1);
+    file.output("c", FLOAT, 1, 2, 2, 2).output("n", FLOAT, 1, 2, 2, 2);
+    assertEquals(1, count(TestFiles.read(file.build()), OperationCode.MUL));
+  }
+
+  @Test
+  void wholeWeightsStay() throws Exception {
+    file.input("x", FLOAT, 1, 2)
+        .floats("w", new long[] {2, 2}, 3, -1, 2, 7)
+        .floats("scale", new long[] {2}, 0.1f, 0.3f)
+        .node("MatMul", List.of("x", "w"), "p")
+        .node("Mul", List.of("p", "scale"), "y")
+        .output("y", FLOAT, 1, 2);
+    Model model = TestFiles.read(file.build());
+    assertEquals(1, count(model, OperationCode.MUL));
+    check(model, new double[] {0.1f * 7.0, 0.3f * 13.0}, 1, 2);
+  }
+
+  /** A sum that is not one for each channel is no bias. */
+  @Test
+  void sumsOfOtherShapesStay() throws Exception {
+    file.input("x", FLOAT, 2, 2)
+        .floats("w", new long[] {2, 2}, 0.5f, -1, 2, 0.25f)
+        .floats("rows", new long[] {2, 1}, 10, 20)
+        .node("MatMul", List.of("x", "w"), "p")
+        .node("Add", List.of("p", "rows"), "y")
+        .output("y", FLOAT, 2, 2);
+    Model model = TestFiles.read(file.build());
+    assertEquals(1, count(model, OperationCode.ADD));
+    check(model, new double[] {14.5, 9.5, 20.5, 19}, 1, 2, 1, 0);
+  }
+}
