@@ -14,6 +14,8 @@ import io.thalamus.tck.check.TestGraph;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Known factors and sums of channels become part of the weights before them, where they may. */
 class ScaledChannelsTest {
@@ -137,5 +139,46 @@ class ScaledChannelsTest {
     Model model = TestFiles.read(file.build());
     assertEquals(1, count(model, OperationCode.ADD));
     check(model, new double[] {14.5, 9.5, 20.5, 19}, 1, 2, 1, 0);
+  }
+
+  /** As exporters wrote it before there was HardSwish. */
+  @ParameterizedTest
+  @CsvSource({"Mul, Div, 6", "Div, Mul, 6", "Mul, Mul, 0.16666667", "Mul, Div, 5"})
+  void hardSwishIsOneOperation(String first, String second, float divisor) throws Exception {
+    boolean isLast = first.equals("Mul");
+    file.input("x", FLOAT, 1, 8)
+        .floats("three", new long[0], 3)
+        .floats("zero", new long[0], 0)
+        .floats("six", new long[0], 6)
+        .floats("divisor", new long[0], divisor)
+        .node("Add", List.of("three", "x"), "a")
+        .node("Clip", List.of("a", "zero", "six"), "r")
+        .node(first, isLast ? List.of("x", "r") : List.of("r", "divisor"), "m")
+        .node(second, isLast ? List.of("m", "divisor") : List.of("x", "m"), "y")
+        .output("y", FLOAT, 1, 8);
+    Model model = TestFiles.read(file.build());
+    boolean isHardSwish = divisor != 5;
+    assertEquals(isHardSwish ? 1 : 3, model.main().operations().size());
+    assertEquals(isHardSwish ? 1 : 0, count(model, OperationCode.HARD_SWISH));
+    double[] expected = new double[X.length];
+    for (int i = 0; i < expected.length; i++) {
+      double product = X[i] * Math.clamp(X[i] + 3.0, 0, 6);
+      expected[i] = second.equals("Mul") && isLast ? product * divisor : product / divisor;
+    }
+    check(model, expected, X);
+  }
+
+  @Test
+  void otherBoundsStay() throws Exception {
+    file.input("x", FLOAT, 1, 8)
+        .floats("least", new long[0], -1)
+        .floats("most", new long[0], 2)
+        .node("Clip", List.of("x", "least", "most"), "y")
+        .output("y", FLOAT, 1, 8);
+    double[] expected = new double[X.length];
+    for (int i = 0; i < expected.length; i++) {
+      expected[i] = Math.clamp((double) X[i], -1, 2);
+    }
+    check(TestFiles.read(file.build()), expected, X);
   }
 }

@@ -197,18 +197,31 @@ final class Elementwise {
 
   private static void clip(Node node) throws ModelFormatException {
     Ops ops = node.ops();
-    Value value = node.in(0);
-    if (node.opset() < 11) {
-      if (node.hasSetting("min")) {
-        value = ops.max(value, node.real("min", 0));
-      }
-      node.out(node.hasSetting("max") ? ops.min(value, node.real("max", 0)) : value);
+    Value value = node.openIn(0);
+    Value least = limit(node, value, 1, "min");
+    Value most = limit(node, value, 2, "max");
+    if (value.type().isFloat() && isNumber(least, 0) && isNumber(most, 6)) {
+      node.out(ops.unary(Unary.RELU6, value));
       return;
     }
-    if (node.has(1)) {
-      value = ops.binary(Binary.MAXIMUM, value, node.in(1));
+    Value raised = least == null ? value : ops.binary(Binary.MAXIMUM, value, least);
+    node.out(most == null ? raised : ops.binary(Binary.MINIMUM, raised, most));
+  }
+
+  /** A bound, which was a setting once; null where there is none. */
+  private static Value limit(Node node, Value value, int input, String setting)
+      throws ModelFormatException {
+    if (node.opset() >= 11) {
+      return node.has(input) ? node.in(input) : null;
     }
-    node.out(node.has(2) ? ops.binary(Binary.MINIMUM, value, node.in(2)) : value);
+    return node.hasSetting(setting) ? node.ops().number(value.type(), node.real(setting, 0)) : null;
+  }
+
+  private static boolean isNumber(Value value, double number) {
+    return value != null
+        && value.isConstant()
+        && value.count() == 1
+        && value.constant().number(0) == number;
   }
 
   private static void cast(Node node) throws ModelFormatException {

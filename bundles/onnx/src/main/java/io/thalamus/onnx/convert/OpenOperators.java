@@ -48,7 +48,6 @@ final class OpenOperators {
     table.put("Not", node -> node.out(OpenSizes.not(node.ops(), node.openIn(0))));
     table.put("Mod", OpenOperators::mod);
     table.put("Where", OpenOperators::where);
-    table.put("Clip", OpenOperators::clip);
     table.put(
         "Cast",
         node ->
@@ -192,21 +191,6 @@ final class OpenOperators {
 
   private static void where(Node node) throws ModelFormatException {
     node.out(OpenSizes.select(node.ops(), node.openIn(0), node.openIn(1), node.openIn(2)));
-  }
-
-  private static void clip(Node node) throws ModelFormatException {
-    Value value = node.openIn(0);
-    for (int i = 1; i < 3; i++) {
-      Binary function = i == 1 ? Binary.MAXIMUM : Binary.MINIMUM;
-      String name = i == 1 ? "min" : "max";
-      if (node.opset() >= 11 && node.has(i)) {
-        value = OpenSizes.binary(node.ops(), function, value, node.in(i));
-      } else if (node.hasSetting(name)) {
-        Value limit = node.ops().number(value.type(), node.real(name, 0));
-        value = OpenSizes.binary(node.ops(), function, value, limit);
-      }
-    }
-    node.out(value);
   }
 
   // ---- many elements for one ----

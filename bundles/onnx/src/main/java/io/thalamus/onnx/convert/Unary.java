@@ -17,6 +17,7 @@ enum Unary {
   SIN(OperationCode.SIN, Math::sin),
   FLOOR(OperationCode.FLOOR, Math::floor),
   RELU(OperationCode.RELU, x -> Math.max(x, 0)),
+  RELU6(OperationCode.RELU6, x -> Math.clamp(x, 0, 6)),
   LOGISTIC(OperationCode.LOGISTIC, x -> 1 / (1 + Math.exp(-x))),
   TANH(OperationCode.TANH, Math::tanh),
   HARD_SWISH(OperationCode.HARD_SWISH, x -> x * Math.clamp(x / 6 + 0.5, 0, 1)),

@@ -23,7 +23,7 @@ public final class Layout {
       Subgraph graph, OperationCatalog catalog, Map<Lifetime.Constant, Grid> grids) {
     Subgraph sunk = Pruning.prune(TransposeSinking.sink(Pruning.prune(graph), grids));
     Subgraph scaled = Pruning.prune(ScaleFusion.fuse(sunk, grids));
-    Subgraph fused = Pruning.prune(ActivationFusion.fuse(scaled));
+    Subgraph fused = Pruning.prune(ActivationFusion.fuse(HardSwishFusion.fuse(scaled)));
     return Pruning.prune(QuantizedFusion.fuse(fused, catalog, grids));
   }
 
