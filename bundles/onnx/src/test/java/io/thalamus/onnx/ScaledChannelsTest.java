@@ -106,6 +106,28 @@ class ScaledChannelsTest {
     check(model, expected, X);
   }
 
+  /** Convolutions that are normalized have no bias, as a rule; they share the zeros of one. */
+  @Test
+  void soAreThoseWithoutABias() throws Exception {
+    convolution(1, 2, 2, 1, 1);
+    long[] shape = {2, 2, 1, 1};
+    file.floats("u", shape, 0.5f, 0, 0, 0.5f)
+        .floats("v", shape, 0.25f, 0, 0, 0.25f)
+        .node("Conv", List.of("x", "u"), "p")
+        .node("BatchNormalization", List.of("p", "factor", "shift", "mean", "variance"), "q")
+        .node("Conv", List.of("q", "v"), "r")
+        .node("BatchNormalization", List.of("r", "factor", "shift", "mean", "variance"), "y")
+        .output("y", FLOAT, 1, 2, 2, 2);
+    Model model = TestFiles.read(file.build());
+    assertEquals(2, count(model, OperationCode.CONV_2D));
+    assertEquals(0, count(model, OperationCode.MUL) + count(model, OperationCode.ADD));
+    double[] expected = new double[8];
+    for (int i = 0; i < 8; i++) {
+      expected[i] = normalized(normalized(X[i] * 0.5, i / 4) * 0.25, i / 4);
+    }
+    check(model, expected, X);
+  }
+
   /** What is read before it is normalized, and whole weights, stay as they are. */
   @Test
   void whatElseIsReadStays() throws Exception {

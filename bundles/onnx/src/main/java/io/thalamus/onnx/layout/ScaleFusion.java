@@ -126,8 +126,9 @@ final class ScaleFusion {
     if (known != null) {
       return known;
     }
-    if (!isOwn(linear.inputs().get(WEIGHTS))
-        || !isOwn(linear.inputs().get(BIAS))
+    if (!isKnown(linear.inputs().get(WEIGHTS))
+        || !uses.isReadOnce(linear.inputs().get(WEIGHTS))
+        || !isKnown(linear.inputs().get(BIAS))
         || isWhole(weights)) {
       return null;
     }
@@ -136,13 +137,12 @@ final class ScaleFusion {
     return new Channels(factors, new double[count]);
   }
 
-  /** Returns whether an operand is a constant of floats that nothing else reads. */
-  private boolean isOwn(int index) {
+  /** Returns whether an operand is a constant of floats, and stored as such. */
+  private boolean isKnown(int index) {
     Operand operand = operands.get(index);
     return operand.type() == OperandCode.TENSOR_FLOAT32
         && operand.lifetime() instanceof Constant constant
-        && !grids.containsKey(constant)
-        && uses.isReadOnce(index);
+        && !grids.containsKey(constant);
   }
 
   private static boolean isWhole(Operand weights) {
