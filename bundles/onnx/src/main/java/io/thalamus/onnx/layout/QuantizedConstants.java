@@ -29,7 +29,8 @@ final class QuantizedConstants {
     this.grids = grids;
   }
 
-  private static float real(MemorySegment bytes, long index) {
+  /** One of the real numbers of a constant. */
+  static float real(MemorySegment bytes, long index) {
     return bytes.get(FLOAT, index * Float.BYTES);
   }
 

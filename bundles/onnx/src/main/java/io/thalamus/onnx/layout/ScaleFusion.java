@@ -2,6 +2,7 @@
 package io.thalamus.onnx.layout;
 
 import static io.thalamus.model.LittleEndian.FLOAT;
+import static io.thalamus.onnx.layout.QuantizedConstants.real;
 
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.Constant;
@@ -21,9 +22,9 @@ import java.util.TreeMap;
 
 /**
  * Has the weights and the bias of a convolution or a layer take the known factors and sums of its
- * channels that follow it, as a batch normalization is, where nothing else reads its result. Whole
- * weights stay as they are, since their sums are exact, and so do those that a file stores as 8-bit
- * integers.
+ * channels that follow it, as a batch normalization is, where nothing else reads its result or its
+ * weights: so all copies together are no larger than the constants of the file. Whole weights stay
+ * as they are, since their sums are exact, and so do those that a file stores as 8-bit integers.
  */
 final class ScaleFusion {
   private static final int WEIGHTS = 1;
@@ -202,9 +203,5 @@ final class ScaleFusion {
             new Lifetime.ConstantCopy((byte[]) bytes.heapBase().orElseThrow()),
             known.name()));
     return operands.size() - 1;
-  }
-
-  private static float real(MemorySegment bytes, long index) {
-    return bytes.get(FLOAT, index * Float.BYTES);
   }
 }
