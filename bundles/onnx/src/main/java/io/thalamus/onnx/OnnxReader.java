@@ -15,6 +15,7 @@ import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxFileReader;
 import io.thalamus.onnx.file.OnnxModel;
 import io.thalamus.onnx.file.OnnxValue;
+import io.thalamus.onnx.file.Refusal;
 import io.thalamus.operations.OperationCatalog;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -101,7 +102,7 @@ public final class OnnxReader implements ModelReader {
       return new ModelFile(model, FORMAT, description, Map.of(), List.of())
           .withUnsignedResults(unsigned)
           .withOpenInputs(open.of(model));
-    } catch (ModelFormatException e) {
+    } catch (Refusal e) {
       // Names out of a damaged file may hold anything; a message is one line.
       throw new ModelFormatException(e.getMessage().replaceAll("\\p{Cntrl}", "?"), e);
     }

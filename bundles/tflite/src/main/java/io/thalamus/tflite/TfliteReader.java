@@ -13,6 +13,7 @@ import io.thalamus.tflite.convert.ModelConverter;
 import io.thalamus.tflite.file.FlatModel;
 import io.thalamus.tflite.file.FlatModelReader;
 import io.thalamus.tflite.file.FlatSignature;
+import io.thalamus.tflite.file.Refusal;
 import io.thalamus.tflite.metadata.FileMetadata;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -80,21 +81,21 @@ public final class TfliteReader implements ModelReader {
   public ModelFile read(SharedMemory file, ReadOptions options) throws ModelFormatException {
     try {
       return convert(file, options);
-    } catch (ModelFormatException e) {
+    } catch (Refusal e) {
       // Names out of a damaged file may hold anything; a message is one line.
       throw new ModelFormatException(e.getMessage().replaceAll("\\p{Cntrl}", "?"), e);
     }
   }
 
   private static ModelConverter.Converted convert(
-      FlatModel content, EntryPoint entry, ReadOptions options) throws ModelFormatException {
+      FlatModel content, EntryPoint entry, ReadOptions options) {
     try {
       return ModelConverter.convert(content, entry, options, Standard.CONVERTERS);
-    } catch (ModelFormatException e) {
+    } catch (Refusal e) {
       for (EntryPoint other : entry.others(options)) {
         try {
           return ModelConverter.convert(content, other, options, Standard.CONVERTERS);
-        } catch (ModelFormatException _) {
+        } catch (Refusal _) {
           // The message is the one for the sizes that the file was written with.
         }
       }
@@ -102,7 +103,7 @@ public final class TfliteReader implements ModelReader {
     }
   }
 
-  private ModelFile convert(SharedMemory file, ReadOptions options) throws ModelFormatException {
+  private ModelFile convert(SharedMemory file, ReadOptions options) {
     FlatModel content = FlatModelReader.read(file);
     EntryPoint entry = EntryPoint.of(content, options);
     ModelConverter.Converted converted = convert(content, entry, options);

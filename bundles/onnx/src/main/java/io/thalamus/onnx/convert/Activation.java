@@ -2,7 +2,6 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import java.util.Arrays;
@@ -34,28 +33,27 @@ final class Activation {
     table.add("Hardmax", Activation::hardmax);
   }
 
-  private static Value eachElement(Ops ops, OperationCode operation, Value value, int setting)
-      throws ModelFormatException {
+  private static Value eachElement(Ops ops, OperationCode operation, Value value, int setting) {
     return value.isOpen()
         ? ops.emitSized(value.type(), value.shape(), operation, ops.operand(value), setting)
         : Emitter.as(ops.emit(value.type(), operation, ops.operand(value), setting), value.shape());
   }
 
   /** The function that NNAPI calls PRELU, with slopes that are broadcast. */
-  private static Value prelu(Ops ops, Value value, Value slope) throws ModelFormatException {
+  private static Value prelu(Ops ops, Value value, Value slope) {
     if (value.type().isFloat()) {
       return eachElement(ops, OperationCode.PRELU, value, ops.operand(slope));
     }
     return ops.add(ops.max(value, 0), ops.mul(slope, ops.min(value, 0)));
   }
 
-  private static void leakyRelu(Node node) throws ModelFormatException {
+  private static void leakyRelu(Node node) {
     Value value = node.openIn(0);
     Value slope = node.ops().number(value.type(), node.real("alpha", 0.01f));
     node.out(prelu(node.ops(), value, slope));
   }
 
-  private static void prelu(Node node) throws ModelFormatException {
+  private static void prelu(Node node) {
     Value value = node.openIn(0);
     Value slope = node.openIn(1);
     if (node.opset() < 7 && slope.rank() == 1 && value.rank() > 2 && slope.count() > 1) {
@@ -67,18 +65,18 @@ final class Activation {
     node.out(prelu(node.ops(), value, slope));
   }
 
-  static Value elu(Ops ops, Value value, double alpha) throws ModelFormatException {
+  static Value elu(Ops ops, Value value, double alpha) {
     return eachElement(ops, OperationCode.ELU, value, ops.real(alpha));
   }
 
-  private static void selu(Node node) throws ModelFormatException {
+  private static void selu(Node node) {
     double alpha = node.real("alpha", 1.67326319217681884765625f);
     double gamma = node.real("gamma", 1.05070102214813232421875f);
     Ops ops = node.ops();
     node.out(ops.mul(elu(ops, node.openIn(0), alpha), gamma));
   }
 
-  private static void celu(Node node) throws ModelFormatException {
+  private static void celu(Node node) {
     double alpha = node.real("alpha", 1);
     Ops ops = node.ops();
     node.require(alpha > 0, "its alpha is " + alpha);
@@ -87,30 +85,29 @@ final class Activation {
   }
 
   /** {@code log(1 + exp(x))}, so that large x do not overflow. */
-  static Value softplus(Ops ops, Value value) throws ModelFormatException {
+  static Value softplus(Ops ops, Value value) {
     Value small = ops.unary(Unary.EXP, ops.unary(Unary.NEG, ops.unary(Unary.ABS, value)));
     return ops.add(ops.unary(Unary.RELU, value), ops.unary(Unary.LOG, ops.add(small, 1)));
   }
 
-  static Value softsign(Ops ops, Value value) throws ModelFormatException {
+  static Value softsign(Ops ops, Value value) {
     return ops.div(value, ops.add(ops.unary(Unary.ABS, value), 1));
   }
 
-  private static void softsign(Node node) throws ModelFormatException {
+  private static void softsign(Node node) {
     node.out(softsign(node.ops(), node.openIn(0)));
   }
 
-  static Value hardSigmoid(Ops ops, Value value, double alpha, double beta)
-      throws ModelFormatException {
+  static Value hardSigmoid(Ops ops, Value value, double alpha, double beta) {
     return ops.min(ops.max(ops.add(ops.mul(value, alpha), beta), 0), 1);
   }
 
-  private static void hardSigmoid(Node node) throws ModelFormatException {
+  private static void hardSigmoid(Node node) {
     node.out(
         hardSigmoid(node.ops(), node.openIn(0), node.real("alpha", 0.2f), node.real("beta", 0.5f)));
   }
 
-  private static void thresholdedRelu(Node node) throws ModelFormatException {
+  private static void thresholdedRelu(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     Value isOver =
@@ -118,7 +115,7 @@ final class Activation {
     node.out(ops.select(isOver, value, ops.number(value.type(), 0)));
   }
 
-  private static void shrink(Node node) throws ModelFormatException {
+  private static void shrink(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     double lambd = node.real("lambd", 0.5f);
@@ -129,39 +126,39 @@ final class Activation {
     node.out(ops.select(isLow, ops.add(value, bias), high));
   }
 
-  private static void gelu(Node node) throws ModelFormatException {
+  private static void gelu(Node node) {
     String approximation = node.text("approximate", "none");
     boolean isTanh = approximation.equals("tanh");
     node.require(isTanh || approximation.equals("none"), "it is approximated by " + approximation);
     node.out(isTanh ? tanhGelu(node.ops(), node.openIn(0)) : gelu(node.ops(), node.openIn(0)));
   }
 
-  static Value gelu(Ops ops, Value value) throws ModelFormatException {
+  static Value gelu(Ops ops, Value value) {
     Value inner = ops.unary(Unary.ERF, ops.mul(value, Math.sqrt(0.5)));
     return ops.mul(ops.mul(value, 0.5), ops.add(inner, 1));
   }
 
   /** The same, with the error function approximated by a hyperbolic tangent. */
-  static Value tanhGelu(Ops ops, Value value) throws ModelFormatException {
+  static Value tanhGelu(Ops ops, Value value) {
     Value cube = ops.mul(ops.square(value), value);
     Value sum = ops.add(value, ops.mul(cube, 0.044715));
     Value inner = ops.unary(Unary.TANH, ops.mul(sum, Math.sqrt(2 / Math.PI)));
     return ops.mul(ops.mul(value, 0.5), ops.add(inner, 1));
   }
 
-  private static void swish(Node node) throws ModelFormatException {
+  private static void swish(Node node) {
     Ops ops = node.ops();
     Value scaled = ops.mul(node.openIn(0), node.real("alpha", 1));
     node.out(ops.mul(node.openIn(0), ops.unary(Unary.LOGISTIC, scaled)));
   }
 
-  private static void mish(Node node) throws ModelFormatException {
+  private static void mish(Node node) {
     Ops ops = node.ops();
     node.out(ops.mul(node.openIn(0), ops.unary(Unary.TANH, softplus(ops, node.openIn(0)))));
   }
 
   /** Before version 13 all dimensions from the axis on are one. */
-  private static void softmax(Node node, boolean isLog) throws ModelFormatException {
+  private static void softmax(Node node, boolean isLog) {
     Value value = node.in(0);
     if (node.opset() >= 13) {
       int axis = node.axis(node.setting("axis", -1), value.rank());
@@ -173,7 +170,7 @@ final class Activation {
     node.out(node.ops().reshape(result, value.shape()));
   }
 
-  private static Value rows(Node node, Value value) throws ModelFormatException {
+  private static Value rows(Node node, Value value) {
     int axis = node.setting("axis", 1);
     int counted = axis == value.rank() ? axis : node.axis(axis, value.rank());
     return node.ops()
@@ -183,7 +180,7 @@ final class Activation {
             Dims.count(value.shape(), counted, value.rank()));
   }
 
-  private static void hardmax(Node node) throws ModelFormatException {
+  private static void hardmax(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     boolean isNew = node.opset() >= 13;

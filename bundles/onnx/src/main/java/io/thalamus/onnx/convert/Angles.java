@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
-
 /** Trigonometric and hyperbolic functions that NNAPI lacks, and their inverses. */
 final class Angles {
   /** The tangent of an eighth of a half circle, above which an angle is counted from a quarter. */
@@ -29,25 +27,25 @@ final class Angles {
   }
 
   /** The cosine, as a sine further on. */
-  static Value cos(Ops ops, Value value) throws ModelFormatException {
+  static Value cos(Ops ops, Value value) {
     return ops.inSingle(value, real -> ops.unary(Unary.SIN, ops.add(real, Math.PI / 2)));
   }
 
-  private static void tan(Node node) throws ModelFormatException {
+  private static void tan(Node node) {
     Ops ops = node.ops();
     node.out(ops.div(ops.unary(Unary.SIN, node.in(0)), cos(ops, node.in(0))));
   }
 
-  private static Value one(Ops ops, Value like) throws ModelFormatException {
+  private static Value one(Ops ops, Value like) {
     return ops.number(like.type(), 1);
   }
 
-  private static Value withSign(Ops ops, Value size, Value of) throws ModelFormatException {
+  private static Value withSign(Ops ops, Value size, Value of) {
     Value isNegative = ops.binary(Binary.LESS, of, ops.number(of.type(), 0));
     return ops.select(isNegative, ops.unary(Unary.NEG, size), size);
   }
 
-  private static Value atan(Ops ops, Value value) throws ModelFormatException {
+  private static Value atan(Ops ops, Value value) {
     Value size = ops.unary(Unary.ABS, value);
     Value one = one(ops, value);
     Value isSteep = ops.binary(Binary.GREATER, size, one);
@@ -67,7 +65,7 @@ final class Angles {
   }
 
   /** {@code atan(x / sqrt((1 - x) * (1 + x)))}. */
-  private static void asin(Node node) throws ModelFormatException {
+  private static void asin(Node node) {
     Ops ops = node.ops();
     Value x = node.in(0);
     Value one = one(ops, x);
@@ -76,7 +74,7 @@ final class Angles {
   }
 
   /** {@code 2 * atan(sqrt((1 - x) / (1 + x)))}, which is exact near 1 too. */
-  private static void acos(Node node) throws ModelFormatException {
+  private static void acos(Node node) {
     Ops ops = node.ops();
     Value x = node.in(0);
     Value one = one(ops, x);
@@ -85,7 +83,7 @@ final class Angles {
   }
 
   /** The half sum or half difference of two exponentials, with a series near 0. */
-  private static Value hyperbolic(Node node, boolean isSum) throws ModelFormatException {
+  private static Value hyperbolic(Node node, boolean isSum) {
     Ops ops = node.ops();
     Value x = node.in(0);
     Value up = ops.unary(Unary.EXP, x);
@@ -103,7 +101,7 @@ final class Angles {
   }
 
   /** {@code log(|x| + sqrt(x * x + 1))}; near 0 as {@code atanh(x / sqrt(x * x + 1))}. */
-  private static void asinh(Node node) throws ModelFormatException {
+  private static void asinh(Node node) {
     Ops ops = node.ops();
     Value x = node.in(0);
     Value size = ops.unary(Unary.ABS, x);
@@ -114,19 +112,19 @@ final class Angles {
     node.out(withSign(ops, ops.select(isSmall, small, large), x));
   }
 
-  private static void acosh(Node node) throws ModelFormatException {
+  private static void acosh(Node node) {
     Ops ops = node.ops();
     Value x = node.in(0);
     Value root = ops.unary(Unary.SQRT, ops.mul(ops.add(x, -1), ops.add(x, 1)));
     node.out(ops.unary(Unary.LOG, ops.add(x, root)));
   }
 
-  private static void atanh(Node node) throws ModelFormatException {
+  private static void atanh(Node node) {
     node.out(atanh(node.ops(), node.in(0)));
   }
 
   /** {@code log((1 + x) / (1 - x)) / 2}; near 0 by its series. */
-  private static Value atanh(Ops ops, Value x) throws ModelFormatException {
+  private static Value atanh(Ops ops, Value x) {
     Value one = one(ops, x);
     Value quotient = ops.div(ops.add(x, one), ops.sub(one, x));
     Value large = ops.mul(ops.unary(Unary.LOG, quotient), 0.5);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import java.util.List;
@@ -23,12 +22,12 @@ final class Attention {
   }
 
   /** Heads as the second dimension: {@code [batch, heads, length, size]}. */
-  private static Value heads(Node node, Value value, String setting) throws ModelFormatException {
+  private static Value heads(Node node, Value value, String setting) {
     return value.rank() == 4 ? value : heads(node, value, node.setting(setting, 0));
   }
 
   /** So many heads as the second dimension of a value of three. */
-  static Value heads(Node node, Value value, int heads) throws ModelFormatException {
+  static Value heads(Node node, Value value, int heads) {
     node.require(
         value.rank() == 3 && heads > 0 && value.dim(2) % heads == 0,
         heads + " heads do not fit " + value.text());
@@ -37,7 +36,7 @@ final class Attention {
     return ops.transpose(apart, 0, 2, 1, 3);
   }
 
-  private static void attention(Node node) throws ModelFormatException {
+  private static void attention(Node node) {
     Ops ops = node.ops();
     Value query = heads(node, node.in(0), "q_num_heads");
     Value key = heads(node, node.in(1), "kv_num_heads");
@@ -85,7 +84,7 @@ final class Attention {
   }
 
   /** Heads repeated where several heads of the query share one of the keys. */
-  static Value repeated(Ops ops, Value value, int heads) throws ModelFormatException {
+  static Value repeated(Ops ops, Value value, int heads) {
     int own = value.dim(1);
     if (own == heads) {
       return value;
@@ -99,7 +98,7 @@ final class Attention {
   /**
    * Returns the summand of the scores, minus infinity where a key is not seen; null for nothing.
    */
-  private static Value bias(Node node, Value scores, int past) throws ModelFormatException {
+  private static Value bias(Node node, Value scores, int past) {
     Ops ops = node.ops();
     int rows = scores.dim(2);
     int columns = scores.dim(3);
@@ -142,7 +141,7 @@ final class Attention {
     return bias;
   }
 
-  private static void swiGlu(Node node) throws ModelFormatException {
+  private static void swiGlu(Node node) {
     Ops ops = node.ops();
     Value gate = node.in(0);
     Value opened = ops.unary(Unary.LOGISTIC, ops.mul(gate, node.real("alpha", 1)));
@@ -150,7 +149,7 @@ final class Attention {
   }
 
   /** A convolution of each channel that sees what was before, which is the state. */
-  private static void causalConvolution(Node node) throws ModelFormatException {
+  private static void causalConvolution(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     Value weights = node.in(1);
@@ -183,7 +182,7 @@ final class Attention {
     node.out(1, ops.part(seen, 2, seen.dim(2) - before, before));
   }
 
-  private static void rotaryEmbedding(Node node) throws ModelFormatException {
+  private static void rotaryEmbedding(Node node) {
     Ops ops = node.ops();
     Value input = node.in(0);
     boolean isFlat = input.rank() == 3;
@@ -199,8 +198,7 @@ final class Attention {
 
   /** The first numbers of each head, pair by pair turned by an angle; the others as they are. */
   static Value turned(
-      Ops ops, Value value, int rotated, Value cos, Value sin, boolean isInterleaved)
-      throws ModelFormatException {
+      Ops ops, Value value, int rotated, Value cos, Value sin, boolean isInterleaved) {
     int size = value.dim(3);
     Emitter.require(
         rotated % 2 == 0 && rotated <= size, rotated + " numbers of " + value.text() + " turn");
@@ -233,7 +231,7 @@ final class Attention {
   }
 
   /** The table's rows by position, as {@code [batch, 1, length, half]}. */
-  private static Value angles(Node node, int input, int half) throws ModelFormatException {
+  private static Value angles(Node node, int input, int half) {
     Ops ops = node.ops();
     Value table = node.in(input);
     Value rows = node.has(3) ? ops.gather(table, 0, ops.cast(node.in(3), DataType.INT32)) : table;

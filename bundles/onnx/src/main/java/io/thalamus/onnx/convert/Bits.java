@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.operations.extension.ThalamusExtension;
 
@@ -27,10 +26,10 @@ final class Bits {
 
   @FunctionalInterface
   private interface Function {
-    Value of(Ops ops, Value a, Value b) throws ModelFormatException;
+    Value of(Ops ops, Value a, Value b);
   }
 
-  private static Value of(Node node, Function function) throws ModelFormatException {
+  private static Value of(Node node, Function function) {
     Ops ops = node.ops();
     Value a = node.in(0);
     Value b = node.in(1);
@@ -41,15 +40,15 @@ final class Bits {
     return ops.cast(result, a.type());
   }
 
-  private static Value xor(Ops ops, Value a, Value b) throws ModelFormatException {
+  private static Value xor(Ops ops, Value a, Value b) {
     return Unsigned.pair(ops, ThalamusExtension.BITWISE_XOR, a, b);
   }
 
-  private static Value right(Ops ops, Value value, int by) throws ModelFormatException {
+  private static Value right(Ops ops, Value value, int by) {
     return Unsigned.pair(ops, ThalamusExtension.RIGHT_SHIFT, value, ops.number(DataType.INT32, by));
   }
 
-  private static Value and(Ops ops, Value a, Value b) throws ModelFormatException {
+  private static Value and(Ops ops, Value a, Value b) {
     Value highA = right(ops, a, HALF);
     Value highB = right(ops, b, HALF);
     Value high = ops.mul(andOfHalves(ops, highA, highB), 1 << HALF);
@@ -58,11 +57,11 @@ final class Bits {
     return ops.add(high, andOfHalves(ops, lowA, lowB));
   }
 
-  private static Value andOfHalves(Ops ops, Value a, Value b) throws ModelFormatException {
+  private static Value andOfHalves(Ops ops, Value a, Value b) {
     return right(ops, ops.sub(ops.add(a, b), xor(ops, a, b)), 1);
   }
 
-  private static void not(Node node) throws ModelFormatException {
+  private static void not(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     DataType type = value.type();
@@ -74,7 +73,7 @@ final class Bits {
     node.out(ops.cast(ops.sub(all, ops.cast(value, DataType.INT32)), type));
   }
 
-  private static void shift(Node node) throws ModelFormatException {
+  private static void shift(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     DataType type = value.type();
@@ -94,7 +93,7 @@ final class Bits {
   }
 
   /** The 32-bit MurmurHash3 of numbers of four bytes each, by its published steps. */
-  private static void hash(Node node) throws ModelFormatException {
+  private static void hash(Node node) {
     Ops ops = node.ops();
     DataType type = node.in(0).type();
     node.require(
@@ -111,11 +110,11 @@ final class Bits {
     node.out(ops.cast(mixed, node.flag("positive", true) ? DataType.UINT32 : DataType.INT32));
   }
 
-  private static Value turned(Ops ops, Value value, int by) throws ModelFormatException {
+  private static Value turned(Ops ops, Value value, int by) {
     return ops.add(ops.mul(value, 1 << by), unsigned(ops, value, Integer.SIZE - by));
   }
 
-  private static Value unsigned(Ops ops, Value value, int by) throws ModelFormatException {
+  private static Value unsigned(Ops ops, Value value, int by) {
     return Unsigned.shifted(ops, value, ops.number(DataType.INT32, by));
   }
 }

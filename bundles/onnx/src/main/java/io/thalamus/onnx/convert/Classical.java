@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
@@ -42,32 +41,32 @@ final class Classical {
     table.add("ai.onnx.ml.SVMClassifier", Classical::vectorClassifier);
   }
 
-  private static float[] reals(Node node, String name) throws ModelFormatException {
+  private static float[] reals(Node node, String name) {
     float[] values = node.reals(name);
     node.require(values != null && values.length > 0, "its " + name + " are missing");
     return values;
   }
 
-  private static Value floats(Node node, int input) throws ModelFormatException {
+  private static Value floats(Node node, int input) {
     return node.ops().cast(node.in(input), DataType.FLOAT);
   }
 
   /** Data as rows. */
-  private static Value rows(Node node) throws ModelFormatException {
+  private static Value rows(Node node) {
     Value data = floats(node, 0);
     node.require(data.rank() == 1 || data.rank() == 2, "its data are " + data.text());
     return data.rank() == 1 ? node.ops().reshape(data, 1, data.count()) : data;
   }
 
   /** One number, or one for each element along the last axis. */
-  private static Value along(Node node, Value data, float[] numbers) throws ModelFormatException {
+  private static Value along(Node node, Value data, float[] numbers) {
     boolean fits =
         numbers.length == 1 || data.rank() > 0 && numbers.length == data.dim(data.rank() - 1);
     node.require(fits, "it has " + numbers.length + " numbers for data of " + data.text());
     return node.ops().flat(Scores.row(node.ops(), numbers));
   }
 
-  private static void scale(Node node) throws ModelFormatException {
+  private static void scale(Node node) {
     Ops ops = node.ops();
     Value data = floats(node, 0);
     Value moved = ops.sub(data, along(node, data, reals(node, "offset")));
@@ -75,7 +74,7 @@ final class Classical {
   }
 
   /** Rows divided by a norm; one of zeros stays. */
-  private static void normalize(Node node) throws ModelFormatException {
+  private static void normalize(Node node) {
     Ops ops = node.ops();
     Value data = floats(node, 0);
     int axis = data.rank() - 1;
@@ -92,14 +91,14 @@ final class Classical {
     node.out(ops.div(data, ops.select(isNone, ops.number(DataType.FLOAT, 1), norm)));
   }
 
-  private static void binarize(Node node) throws ModelFormatException {
+  private static void binarize(Node node) {
     Ops ops = node.ops();
     Value data = node.in(0);
     Value limit = ops.number(data.type(), node.real("threshold", 0));
     node.out(ops.cast(ops.binary(Binary.GREATER, data, limit), data.type()));
   }
 
-  private static void impute(Node node) throws ModelFormatException {
+  private static void impute(Node node) {
     Ops ops = node.ops();
     Value data = node.in(0);
     int[] whole = node.list("imputed_value_int64s");
@@ -124,14 +123,14 @@ final class Classical {
   }
 
   /** Columns by their numbers. */
-  private static void extract(Node node) throws ModelFormatException {
+  private static void extract(Node node) {
     Ops ops = node.ops();
     Value data = node.in(0);
     Value rows = data.rank() < 2 ? ops.reshape(data, 1, data.count()) : data;
     node.out(ops.gather(rows, rows.rank() - 1, ops.flat(node.in(1))));
   }
 
-  private static void join(Node node) throws ModelFormatException {
+  private static void join(Node node) {
     Ops ops = node.ops();
     List<Value> parts = new ArrayList<>();
     for (int i = 0; i < node.inputs(); i++) {
@@ -142,7 +141,7 @@ final class Classical {
   }
 
   /** For each category whether an element is that one. */
-  private static void oneHot(Node node) throws ModelFormatException {
+  private static void oneHot(Node node) {
     Ops ops = node.ops();
     int[] categories = node.list("cats_int64s");
     node.require(
@@ -156,7 +155,7 @@ final class Classical {
   }
 
   /** Numbers for numbers, by a table. */
-  private static void encode(Node node) throws ModelFormatException {
+  private static void encode(Node node) {
     Ops ops = node.ops();
     Value data = node.in(0);
     double[] keys = numbers(node, "keys");
@@ -191,7 +190,7 @@ final class Classical {
     node.out(result);
   }
 
-  private static double[] numbers(Node node, String name) throws ModelFormatException {
+  private static double[] numbers(Node node, String name) {
     if (node.hasSetting(name + "_tensor")) {
       Tensor numbers = node.tensor(name + "_tensor").constant();
       return IntStream.range(0, numbers.count()).mapToDouble(numbers::number).toArray();
@@ -209,8 +208,7 @@ final class Classical {
   // ---- linear ----
 
   /** Rows times the rows of coefficients, and a number for each of these. */
-  private static Value linear(Node node, Value data, float[] coefficients, float[] added)
-      throws ModelFormatException {
+  private static Value linear(Node node, Value data, float[] coefficients, float[] added) {
     Ops ops = node.ops();
     int outputs = added.length;
     node.require(
@@ -221,7 +219,7 @@ final class Classical {
     return ops.fullyConnected(data, weights, ops.flat(Scores.row(ops, added)));
   }
 
-  private static void linearRegressor(Node node) throws ModelFormatException {
+  private static void linearRegressor(Node node) {
     int targets = node.setting("targets", 1);
     float[] added = node.reals("intercepts");
     node.require(targets > 0 && targets <= 1 << 20, "it has " + targets + " targets");
@@ -231,7 +229,7 @@ final class Classical {
     node.out(Scores.transformed(node, scores));
   }
 
-  private static void linearClassifier(Node node) throws ModelFormatException {
+  private static void linearClassifier(Node node) {
     Ops ops = node.ops();
     Value scores = linear(node, rows(node), reals(node, "coefficients"), reals(node, "intercepts"));
     int classes = Scores.classes(node, LABELS);
@@ -249,8 +247,7 @@ final class Classical {
   // ---- support vectors ----
 
   /** For each row and support vector how alike they are. */
-  private static Value likeness(Node node, Value data, float[] vectors)
-      throws ModelFormatException {
+  private static Value likeness(Node node, Value data, float[] vectors) {
     Ops ops = node.ops();
     float[] settings = node.reals("kernel_params");
     float[] known = settings == null ? new float[3] : Arrays.copyOf(settings, 3);
@@ -277,7 +274,7 @@ final class Classical {
     };
   }
 
-  private static void vectorRegressor(Node node) throws ModelFormatException {
+  private static void vectorRegressor(Node node) {
     Ops ops = node.ops();
     float[] coefficients = reals(node, "coefficients");
     float[] rho = reals(node, "rho");
@@ -296,7 +293,7 @@ final class Classical {
   }
 
   /** Each pair of classes has a score, and a vote by its sign. */
-  private static void vectorClassifier(Node node) throws ModelFormatException {
+  private static void vectorClassifier(Node node) {
     Ops ops = node.ops();
     int classes = Scores.classes(node, LABELS);
     int[] counts = node.list("vectors_per_class");
@@ -347,8 +344,7 @@ final class Classical {
         1, classes == 2 ? Scores.ofTwo(node, scores, !isPlain) : Scores.transformed(node, scores));
   }
 
-  private static Value votes(Ops ops, Value scores, int classes, int[] first, int[] second)
-      throws ModelFormatException {
+  private static Value votes(Ops ops, Value scores, int classes, int[] first, int[] second) {
     Value isFirst = ops.binary(Binary.GREATER, scores, ops.number(DataType.FLOAT, 0));
     Value vote = ops.cast(isFirst, DataType.FLOAT);
     int pairs = first.length;

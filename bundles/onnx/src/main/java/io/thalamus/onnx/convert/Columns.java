@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
@@ -16,7 +15,7 @@ final class Columns {
     table.add("Col2Im", Columns::convert);
   }
 
-  private static void convert(Node node) throws ModelFormatException {
+  private static void convert(Node node) {
     Ops ops = node.ops();
     Value data = node.in(0);
     int[] image = node.ints(1);
@@ -59,7 +58,7 @@ final class Columns {
     return Arrays.stream(numbers).allMatch(number -> number > 0);
   }
 
-  private static double[] reals(Ops ops, int[] numbers) throws ModelFormatException {
+  private static double[] reals(Ops ops, int[] numbers) {
     double[] reals = ops.budget().doubles(numbers.length);
     Arrays.setAll(reals, i -> numbers[i]);
     return reals;
@@ -69,8 +68,7 @@ final class Columns {
    * For each element of the image the places in the columns that are added, else that of a zero.
    */
   private static int[] sources(
-      Ops ops, int[] image, int[] block, int[] steps, int[] dilations, int[] pads, int[] strides)
-      throws ModelFormatException {
+      Ops ops, int[] image, int[] block, int[] steps, int[] dilations, int[] pads, int[] strides) {
     int places = Dims.count(block);
     int columns = Dims.count(steps);
     int total = Math.multiplyExact(places, columns);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import java.util.Arrays;
 
@@ -13,7 +12,7 @@ final class Computed {
   private Computed() {}
 
   /** Along each axis that is changed: {@code place = start + i * step}. */
-  static void slice(Node node) throws ModelFormatException {
+  static void slice(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     int[] shape = node.stated(0, 1);
@@ -42,7 +41,7 @@ final class Computed {
   }
 
   /** The end along an axis, counted from 0. */
-  private static Value end(Node node, int axis, Value step) throws ModelFormatException {
+  private static Value end(Node node, int axis, Value step) {
     Ops ops = node.ops();
     Value given = chosen(node, 2, axis, Integer.MAX_VALUE);
     Value isBackwards = ops.binary(Binary.LESS, step, ops.number(DataType.INT32, 0));
@@ -52,8 +51,7 @@ final class Computed {
   }
 
   /** The number of elements from a start to an end, both counted from 0. */
-  private static Value length(Ops ops, Value start, Value end, Value step, int size)
-      throws ModelFormatException {
+  private static Value length(Ops ops, Value start, Value end, Value step, int size) {
     Value isForward = ops.binary(Binary.GREATER, step, ops.number(DataType.INT32, 0));
     Value one = ops.number(DataType.INT32, 1);
     Value shift = ops.select(isForward, ops.number(DataType.INT32, 0), one);
@@ -70,16 +68,14 @@ final class Computed {
   }
 
   /** The number that is given for an axis, or what it is otherwise. */
-  private static Value chosen(Node node, int input, int axis, int otherwise)
-      throws ModelFormatException {
+  private static Value chosen(Node node, int input, int axis, int otherwise) {
     Ops ops = node.ops();
     return node.has(input)
         ? chosen(node, ops.cast(node.in(input), DataType.INT32), axis, otherwise)
         : ops.number(DataType.INT32, otherwise);
   }
 
-  private static Value chosen(Node node, Value given, int axis, int otherwise)
-      throws ModelFormatException {
+  private static Value chosen(Node node, Value given, int axis, int otherwise) {
     Ops ops = node.ops();
     if (!node.has(3)) {
       return axis < given.dim(0) ? ops.at(given, 0, axis) : ops.number(DataType.INT32, otherwise);
@@ -100,7 +96,7 @@ final class Computed {
   }
 
   /** Along each axis: {@code place = i - before}, brought within the axis as the mode says. */
-  static void pad(Node node) throws ModelFormatException {
+  static void pad(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     int[] shape = node.stated(0, 1);
@@ -127,8 +123,7 @@ final class Computed {
     node.out(mode.equals("constant") ? ops.select(isInside, result, number) : result);
   }
 
-  private static Value source(Node node, Value places, Value within, int size, String mode)
-      throws ModelFormatException {
+  private static Value source(Node node, Value places, Value within, int size, String mode) {
     Ops ops = node.ops();
     return switch (mode) {
       case "constant", "edge" -> within;

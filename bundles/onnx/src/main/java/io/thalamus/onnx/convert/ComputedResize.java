@@ -2,7 +2,6 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
@@ -24,8 +23,7 @@ final class ComputedResize {
   private final boolean bySize;
   private final int[] shape;
 
-  private ComputedResize(Node node, int[] axes, String transformation, boolean bySize)
-      throws ModelFormatException {
+  private ComputedResize(Node node, int[] axes, String transformation, boolean bySize) {
     this.node = node;
     this.ops = node.ops();
     this.value = node.openIn(0);
@@ -41,13 +39,12 @@ final class ComputedResize {
    *
    * @param bySize whether the last input has the sizes of the result
    */
-  static void resize(Node node, int[] axes, String transformation, boolean bySize)
-      throws ModelFormatException {
+  static void resize(Node node, int[] axes, String transformation, boolean bySize) {
     new ComputedResize(node, axes, transformation, bySize).resize();
   }
 
   /** The sizes of the result as far as the inputs tell them. */
-  private int[] told() throws ModelFormatException {
+  private int[] told() {
     int[] told = value.shape().clone();
     Sizes sizes = bySize && isStretched() ? Sizes.of(node.in(3)) : null;
     for (int i = 0; i < axes.length; i++) {
@@ -62,7 +59,7 @@ final class ComputedResize {
     return node.text("keep_aspect_ratio_policy", "stretch").equals("stretch");
   }
 
-  private void resize() throws ModelFormatException {
+  private void resize() {
     node.require(shape.length == value.rank(), "its result has another number of dimensions");
     String mode = node.text("mode", "nearest");
     boolean isNearest = mode.equals("nearest");
@@ -115,7 +112,7 @@ final class ComputedResize {
                 outside, ops.number(value.type(), node.real("extrapolation_value", 0)), result));
   }
 
-  private Value scale(int i) throws ModelFormatException {
+  private Value scale(int i) {
     String policy = node.text("keep_aspect_ratio_policy", "stretch");
     if (!bySize) {
       return part(node.opset() < 11 ? 1 : 2, i);
@@ -137,12 +134,12 @@ final class ComputedResize {
   }
 
   /** The size of the result for each element of an axis, as ONNX Runtime rounds it. */
-  private Value ratio(int i) throws ModelFormatException {
+  private Value ratio(int i) {
     return ops.div(part(3, i), ops.number(REAL, value.dim(axes[i])));
   }
 
   /** How many elements the result has along an axis. */
-  private Value size(int i, Value scale) throws ModelFormatException {
+  private Value size(int i, Value scale) {
     int axis = axes[i];
     if (shape[axis] > 0) {
       return ops.number(REAL, shape[axis]);
@@ -155,20 +152,20 @@ final class ComputedResize {
   }
 
   /** One number of an input. */
-  private Value part(int input, int place) throws ModelFormatException {
+  private Value part(int input, int place) {
     Value numbers = node.in(input);
     node.require(numbers.rank() == 1 && place < numbers.dim(0), "its numbers do not fit its axes");
     return ops.reshape(ops.cast(ops.at(numbers, 0, place), REAL), 1, 1);
   }
 
-  private Value column(int count, double first) throws ModelFormatException {
+  private Value column(int count, double first) {
     double[] numbers = ops.budget().doubles(count);
     Arrays.setAll(numbers, i -> first + i);
     return ops.constant(REAL, new int[] {count, 1}, numbers);
   }
 
   /** The numbers from 0 on, as many as the result has elements along an axis, below each other. */
-  private Value numbers(int i, Value size) throws ModelFormatException {
+  private Value numbers(int i, Value size) {
     if (shape[axes[i]] > 0) {
       return column(shape[axes[i]], 0);
     }
@@ -179,7 +176,7 @@ final class ComputedResize {
   }
 
   /** The places in the axis of all elements of the result, below each other. */
-  private Value place(int i, Value scale) throws ModelFormatException {
+  private Value place(int i, Value scale) {
     int input = value.dim(axes[i]);
     Value size = size(i, scale);
     Value number = numbers(i, size);
@@ -209,7 +206,7 @@ final class ComputedResize {
     };
   }
 
-  private Value cut(int i, Value number, Value size) throws ModelFormatException {
+  private Value cut(int i, Value number, Value size) {
     int input = value.dim(axes[i]);
     Value start = part(1, i);
     Value end = part(1, i + axes.length);
@@ -221,7 +218,7 @@ final class ComputedResize {
     return ops.select(isOne, middle, many);
   }
 
-  private Value rounded(Value place) throws ModelFormatException {
+  private Value rounded(Value place) {
     String nearest = node.opset() < 11 ? "floor" : node.text("nearest_mode", "round_prefer_floor");
     return switch (nearest) {
       case "floor" -> ops.unary(Unary.FLOOR, place);
@@ -236,7 +233,7 @@ final class ComputedResize {
    * The factors {@code [output, input]} of an axis: those of all neighbours, of which the ones
    * outside count nothing, or for the nearest one inside.
    */
-  private Value weights(int axis, Value place, Value scale, int reach) throws ModelFormatException {
+  private Value weights(int axis, Value place, Value scale, int reach) {
     int input = value.dim(axis);
     boolean isSmoothed = node.flag("antialias", false);
     boolean excludesOutside = node.flag("exclude_outside", false);
@@ -260,7 +257,7 @@ final class ComputedResize {
   }
 
   /** Returns the matrix in which an index outside stands for the element at that end. */
-  private Value folded(int input, int margin) throws ModelFormatException {
+  private Value folded(int input, int margin) {
     int neighbours = input + 2 * margin;
     double[] ones = ops.budget().doubles(Math.multiplyExact(neighbours, input));
     for (int i = 0; i < neighbours; i++) {
@@ -269,7 +266,7 @@ final class ComputedResize {
     return ops.constant(REAL, new int[] {neighbours, input}, ones);
   }
 
-  private Value cubic(Value x) throws ModelFormatException {
+  private Value cubic(Value x) {
     double a = node.real("cubic_coeff_a", -0.75f);
     Value square = ops.square(x);
     Value near = ops.add(ops.mul(ops.add(ops.mul(x, a + 2), -(a + 3)), square), 1);
@@ -280,7 +277,7 @@ final class ComputedResize {
     return ops.select(isNear, near, ops.select(isFar, far, ops.number(REAL, 0)));
   }
 
-  private Value along(Value data, int axis, Value weights) throws ModelFormatException {
+  private Value along(Value data, int axis, Value weights) {
     int size = data.dim(axis);
     if (data.isOpen() || weights.isOpen()) {
       int[] others = MoveOps.others(data.rank(), axis);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import java.util.List;
@@ -22,7 +21,7 @@ final class Contributed {
   private record Cut(Value weights, Value isOutside) {}
 
   /** Each box is multiplied by the weights of its rows and of its columns. */
-  private static void cropAndResize(Node node) throws ModelFormatException {
+  private static void cropAndResize(Node node) {
     Ops ops = node.ops();
     Value image = node.in(0);
     Value boxes = node.in(1);
@@ -60,8 +59,7 @@ final class Contributed {
     node.out(ops.select(isOutside, otherwise, result));
   }
 
-  private static Cut cut(Node node, Value boxes, int coordinate, int size, int input)
-      throws ModelFormatException {
+  private static Cut cut(Node node, Value boxes, int coordinate, int size, int input) {
     Ops ops = node.ops();
     Value first = ops.mul(ops.part(boxes, 1, coordinate, 1), input - 1);
     Value last = ops.mul(ops.part(boxes, 1, coordinate + 2, 1), input - 1);
@@ -92,7 +90,7 @@ final class Contributed {
   // ---- experts ----
 
   /** All experts compute all rows, and the sum of a row takes those that it is sent to. */
-  private static void experts(Node node) throws ModelFormatException {
+  private static void experts(Node node) {
     Ops ops = node.ops();
     Value input = node.in(0);
     Value first = node.in(2);
@@ -127,8 +125,7 @@ final class Contributed {
     node.out(ops.reshape(sum, input.shape()));
   }
 
-  private static Value layer(Node node, Value rows, Value weights, int bias)
-      throws ModelFormatException {
+  private static Value layer(Node node, Value rows, Value weights, int bias) {
     Ops ops = node.ops();
     Value product = ops.multiply(rows, weights, true);
     if (!node.has(bias)) {
@@ -139,7 +136,7 @@ final class Contributed {
   }
 
   /** How much of a row each expert gives, which is 0 for all but the likeliest ones. */
-  private static Value gates(Node node, int rows, int experts) throws ModelFormatException {
+  private static Value gates(Node node, int rows, int experts) {
     Ops ops = node.ops();
     int k = node.setting("k", 1);
     node.require(k > 0 && k <= experts, "it takes %s of %s experts".formatted(k, experts));

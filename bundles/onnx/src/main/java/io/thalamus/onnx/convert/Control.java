@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxAttribute;
 import io.thalamus.onnx.file.OnnxGraph;
+import io.thalamus.onnx.file.Refusal;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
 import java.util.ArrayList;
@@ -29,13 +29,13 @@ final class Control {
   }
 
   /** A graph among the settings. */
-  static OnnxGraph graph(Node node, String name) throws ModelFormatException {
+  static OnnxGraph graph(Node node, String name) {
     OnnxAttribute attribute = node.onnx().attributes().get(name);
     node.require(attribute != null && attribute.graph() != null, "its " + name + " is missing");
     return attribute.graph();
   }
 
-  private static void branch(Node node) throws ModelFormatException {
+  private static void branch(Node node) {
     OnnxGraph then = graph(node, "then_branch");
     OnnxGraph otherwise = graph(node, "else_branch");
     if (node.isKnown(0)) {
@@ -45,11 +45,11 @@ final class Control {
     }
     Value condition = node.ops().reshape(node.in(0));
     List<List<Value>> branches = new ArrayList<>();
-    ModelFormatException failure = null;
+    Refusal failure = null;
     for (OnnxGraph graph : List.of(then, otherwise)) {
       try {
         branches.add(node.graph().inline(graph, node.scope(), Map.of()));
-      } catch (ModelFormatException e) {
+      } catch (Refusal e) {
         if (failure != null || !node.graph().knows(graph)) {
           throw e;
         }
@@ -95,8 +95,7 @@ final class Control {
    * holds a network for each of two rates. An execution that would take the other one fails: there
    * is one slice of each result, and its number is 1 then.
    */
-  private static List<Value> onlyIf(Ops ops, Value condition, List<Value> results, boolean holds)
-      throws ModelFormatException {
+  private static List<Value> onlyIf(Ops ops, Value condition, List<Value> results, boolean holds) {
     Value none = ops.number(DataType.INT32, 0);
     Value beyond = ops.number(DataType.INT32, 1);
     Value slice = ops.select(condition, holds ? none : beyond, holds ? beyond : none);
@@ -110,14 +109,14 @@ final class Control {
     return checked;
   }
 
-  private static void give(Node node, List<Value> values) throws ModelFormatException {
+  private static void give(Node node, List<Value> values) {
     node.require(values.size() >= node.outputs(), "a branch has too few outputs");
     for (int i = 0; i < node.outputs(); i++) {
       node.out(i, values.get(i));
     }
   }
 
-  private static void loop(Node node) throws ModelFormatException {
+  private static void loop(Node node) {
     OnnxGraph body = graph(node, "body");
     int states = node.inputs() - 2;
     node.require(
@@ -167,8 +166,7 @@ final class Control {
   }
 
   /** The results of no rounds: of each round's shape, which a round tells that nobody reads. */
-  private static Value none(Node node, OnnxGraph body, List<Value> first, int output)
-      throws ModelFormatException {
+  private static Value none(Node node, OnnxGraph body, List<Value> first, int output) {
     Value index = Value.of(Tensor.ofLongs(new int[0], 0));
     Value one = round(node.graph(), node.scope(), body, index, first).get(output + 1);
     node.require(!one.isOpen() && !one.isSequence(), "it has no rounds to gather results of");
@@ -176,8 +174,7 @@ final class Control {
   }
 
   private static List<Value> round(
-      GraphConverter graph, Scope outer, OnnxGraph body, Value index, List<Value> states)
-      throws ModelFormatException {
+      GraphConverter graph, Scope outer, OnnxGraph body, Value index, List<Value> states) {
     Map<String, Value> given = new HashMap<>();
     given.put(body.inputs().get(0).name(), index);
     given.put(body.inputs().get(1).name(), graph.ops().number(DataType.BOOL, 1));
@@ -188,8 +185,7 @@ final class Control {
   }
 
   /** A loop whose rounds only an execution counts. */
-  private static void counted(Node node, OnnxGraph body, List<Value> first)
-      throws ModelFormatException {
+  private static void counted(Node node, OnnxGraph body, List<Value> first) {
     Value most = null;
     if (node.has(0)) {
       // What is beyond 32 bits stands for no limit.
@@ -212,7 +208,7 @@ final class Control {
     }
   }
 
-  private static void scan(Node node) throws ModelFormatException {
+  private static void scan(Node node) {
     OnnxGraph body = graph(node, "body");
     int scanned = node.setting("num_scan_inputs", 0);
     boolean isOld = node.opset() < 9;
@@ -244,8 +240,7 @@ final class Control {
     }
   }
 
-  private static List<Value> scan(Node node, OnnxGraph body, List<Value> inputs, int states)
-      throws ModelFormatException {
+  private static List<Value> scan(Node node, OnnxGraph body, List<Value> inputs, int states) {
     Ops ops = node.ops();
     int scanned = inputs.size() - states;
     int[] axes = node.list("scan_input_axes", scanned, 0);
@@ -322,8 +317,7 @@ final class Control {
   }
 
   private static List<Value> step(
-      GraphConverter graph, Scope outer, OnnxGraph body, List<Value> states, List<Value> slices)
-      throws ModelFormatException {
+      GraphConverter graph, Scope outer, OnnxGraph body, List<Value> states, List<Value> slices) {
     Map<String, Value> given = new HashMap<>();
     for (int i = 0; i < body.inputs().size(); i++) {
       int slice = i - states.size();

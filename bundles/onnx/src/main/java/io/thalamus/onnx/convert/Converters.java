@@ -8,13 +8,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 
 /**
  * The converters by kind of operator. Filled family by family, as far as was looked for;
  * thread-safe.
  */
 public final class Converters {
-  private final Map<String, OperatorConverter> table = new HashMap<>();
+  private final Map<String, Consumer<Node>> table = new HashMap<>();
   private final OperationCatalog catalog;
   private int families;
 
@@ -85,15 +86,15 @@ public final class Converters {
     return catalog;
   }
 
-  void add(String type, OperatorConverter converter) {
+  void add(String type, Consumer<Node> converter) {
     if (table.put(type, converter) != null) {
       throw new IllegalStateException("two converters for " + type);
     }
   }
 
-  synchronized Optional<OperatorConverter> find(OnnxNode node) {
+  synchronized Optional<Consumer<Node>> find(OnnxNode node) {
     String name = node.domain().isEmpty() ? node.type() : node.domain() + "." + node.type();
-    OperatorConverter found;
+    Consumer<Node> found;
     do {
       found = table.get(name);
     } while (found == null && addFamily());

@@ -2,7 +2,6 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import java.util.ArrayList;
@@ -26,14 +25,14 @@ final class Convolution {
     table.add("ConvInteger", Convolution::integer);
   }
 
-  private static Frame frame(Node node, Value value, Value weights) throws ModelFormatException {
+  private static Frame frame(Node node, Value value, Value weights) {
     node.require(
         weights.rank() > 2 && value.rank() == weights.rank(),
         "it has the inputs " + value.text() + " and " + weights.text());
     return Frame.of(node, value.shape(), Arrays.copyOfRange(weights.shape(), 2, weights.rank()));
   }
 
-  private static void convolution(Node node) throws ModelFormatException {
+  private static void convolution(Node node) {
     Value value = node.in(0);
     Value weights = node.in(1);
     Frame frame = frame(node, value, weights);
@@ -42,8 +41,7 @@ final class Convolution {
   }
 
   /** The convolution of a value with weights and, where it is not null, a bias. */
-  static Value convolve(Ops ops, Value value, Value weights, Value bias, Frame frame, int groups)
-      throws ModelFormatException {
+  static Value convolve(Ops ops, Value value, Value weights, Value bias, Frame frame, int groups) {
     Emitter.require(
         groups > 0
             && weights.dim(0) % groups == 0
@@ -80,8 +78,7 @@ final class Convolution {
   }
 
   private static Value flatConvolution(
-      Ops ops, Value value, Value weights, Value bias, Frame frame, int groups)
-      throws ModelFormatException {
+      Ops ops, Value value, Value weights, Value bias, Frame frame, int groups) {
     int units = weights.dim(0);
     boolean isDepthwise = groups > 1 && groups == value.dim(1);
     boolean isDilated = frame.dilations()[0] != 1 || frame.dilations()[1] != 1;
@@ -125,8 +122,7 @@ final class Convolution {
   }
 
   private static Value byGroups(
-      Ops ops, Value value, Value weights, Value bias, Frame frame, int groups)
-      throws ModelFormatException {
+      Ops ops, Value value, Value weights, Value bias, Frame frame, int groups) {
     int units = weights.dim(0) / groups;
     List<Value> parts = new ArrayList<>();
     for (int i = 0; i < groups; i++) {
@@ -144,8 +140,7 @@ final class Convolution {
 
   /** {@code [batch, group, positions, cells] * [1, group, units, cells]}, transposed. */
   private static Value byProduct(
-      Ops ops, Value value, Value weights, Value bias, Frame frame, int groups)
-      throws ModelFormatException {
+      Ops ops, Value value, Value weights, Value bias, Frame frame, int groups) {
     Value padded = frame.padded(ops, value, 0);
     int[] own = Dims.strides(padded.shape());
     int depth = weights.dim(1);
@@ -181,7 +176,7 @@ final class Convolution {
   }
 
   /** A convolution of the value with zeros between its elements, by the weights turned around. */
-  private static void transposed(Node node, boolean isPadInput) throws ModelFormatException {
+  private static void transposed(Node node, boolean isPadInput) {
     Ops ops = node.ops();
     Value value = node.in(0);
     Value weights = node.in(1);
@@ -223,8 +218,13 @@ final class Convolution {
   }
 
   private static int[] transposedPads(
-      Node node, Value value, int[] kernel, int[] strides, int[] dilations, int[] extra, int[] pads)
-      throws ModelFormatException {
+      Node node,
+      Value value,
+      int[] kernel,
+      int[] strides,
+      int[] dilations,
+      int[] extra,
+      int[] pads) {
     int rank = kernel.length;
     int[] wanted = node.list("output_shape");
     String auto = node.text("auto_pad", "NOTSET");
@@ -248,8 +248,7 @@ final class Convolution {
     return pads;
   }
 
-  private static Value spread(Ops ops, Value value, int axis, int stride)
-      throws ModelFormatException {
+  private static Value spread(Ops ops, Value value, int axis, int stride) {
     if (stride == 1 || value.dim(axis) == 1) {
       return value;
     }
@@ -262,7 +261,7 @@ final class Convolution {
     return ops.part(joined, axis, 0, (size - 1) * stride + 1);
   }
 
-  private static Value turned(Ops ops, Value weights, int groups) throws ModelFormatException {
+  private static Value turned(Ops ops, Value weights, int groups) {
     int depth = weights.dim(0) / groups;
     int units = weights.dim(1);
     int[] kernel = Arrays.copyOfRange(weights.shape(), 2, weights.rank());
@@ -279,7 +278,7 @@ final class Convolution {
     return turned;
   }
 
-  private static void integer(Node node) throws ModelFormatException {
+  private static void integer(Node node) {
     Value weights = node.in(1);
     long depth = weights.dim(0) == 0 ? 0 : weights.count() / weights.dim(0);
     node.out(
@@ -288,7 +287,7 @@ final class Convolution {
   }
 
   /** The sums of products of 8-bit integers, computed in a type. */
-  private static Value integer(Node node, DataType type) throws ModelFormatException {
+  private static Value integer(Node node, DataType type) {
     Ops ops = node.ops();
     Value value = node.in(0);
     Value weights = node.in(1);

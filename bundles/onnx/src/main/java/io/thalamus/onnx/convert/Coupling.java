@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import java.util.ArrayList;
@@ -35,8 +34,7 @@ final class Coupling {
    * @param first for each pair the class that a positive score speaks for
    * @param second the other one
    */
-  static Value probabilities(Node node, Value scores, int classes, int[] first, int[] second)
-      throws ModelFormatException {
+  static Value probabilities(Node node, Value scores, int classes, int[] first, int[] second) {
     float[] a = node.reals("prob_a");
     float[] b = node.reals("prob_b");
     int pairs = first.length;
@@ -63,7 +61,7 @@ final class Coupling {
   }
 
   /** The matrix of each row, of which the quadratic form is least for the probabilities. */
-  private Value matrix(Value won, int[] first, int[] second) throws ModelFormatException {
+  private Value matrix(Value won, int[] first, int[] second) {
     int pairs = first.length;
     Value lost = ops.sub(ops.number(DataType.FLOAT, 1), won);
     Value parts = ops.concat(List.of(ops.mul(won, lost), ops.square(lost), ops.square(won)), 1);
@@ -79,7 +77,7 @@ final class Coupling {
     return ops.reshape(ops.fullyConnected(parts, table, null), rows, classes, classes);
   }
 
-  private List<Value> round(Value before, Value matrix) throws ModelFormatException {
+  private List<Value> round(Value before, Value matrix) {
     Value one = ops.number(DataType.FLOAT, 1);
     Value probability = before;
     Value product =

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.fold.Dims;
 import java.util.ArrayList;
@@ -40,7 +39,7 @@ final class Einsum {
     table.add("Einsum", node -> new Einsum(node).convert());
   }
 
-  private void convert() throws ModelFormatException {
+  private void convert() {
     String equation = node.text("equation", "").replace(" ", "");
     int arrow = equation.indexOf("->");
     String[] inputs = (arrow < 0 ? equation : equation.substring(0, arrow)).split(",", -1);
@@ -58,7 +57,7 @@ final class Einsum {
   }
 
   /** A term with its ellipsis named, counted from the end, and each letter once. */
-  private Term term(String text, Value value) throws ModelFormatException {
+  private Term term(String text, Value value) {
     int named = text.replace(ELLIPSIS, "").length();
     boolean isOpen = text.contains(ELLIPSIS);
     int hidden = value.rank() - named;
@@ -114,7 +113,7 @@ final class Einsum {
   }
 
   /** The sum over all letters that nothing needs. */
-  private Term reduced(Term term, String needed) throws ModelFormatException {
+  private Term reduced(Term term, String needed) {
     int[] axes =
         IntStream.range(0, term.letters().length())
             .filter(axis -> needed.indexOf(term.letters().charAt(axis)) < 0)
@@ -131,7 +130,7 @@ final class Einsum {
     return new Term(letters.toString(), ops.reshape(sum, Dims.permute(term.value().shape(), kept)));
   }
 
-  private Term product(Term first, Term second, String needed) throws ModelFormatException {
+  private Term product(Term first, Term second, String needed) {
     Term a = reduced(first, needed + second.letters());
     Term b = reduced(second, needed + a.letters());
     StringBuilder batch = new StringBuilder();
@@ -160,8 +159,7 @@ final class Einsum {
   }
 
   /** The value as {@code [batch, own, summed]}, with sizes of 1 repeated as the other has them. */
-  private Value matrices(Term term, Term other, String batch, String own, String summed)
-      throws ModelFormatException {
+  private Value matrices(Term term, Term other, String batch, String own, String summed) {
     String order = batch + own + summed;
     Value value = arranged(term, order);
     int[] shape = value.shape().clone();
@@ -181,7 +179,7 @@ final class Einsum {
         Dims.count(shape, split, shape.length));
   }
 
-  private Value arranged(Term term, String order) throws ModelFormatException {
+  private Value arranged(Term term, String order) {
     for (char letter : order.toCharArray()) {
       node.require(term.has(letter), "'" + letter + "' is none of its inputs'");
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Arrays;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /** Arithmetic, comparisons, logic and functions of each element, with broadcasting. */
 final class Elementwise {
@@ -68,12 +68,12 @@ final class Elementwise {
     table.add("CastLike", node -> node.out(node.ops().cast(node.in(0), node.in(1).type())));
   }
 
-  private static OperatorConverter pair(Binary function) {
+  private static Consumer<Node> pair(Binary function) {
     return node -> node.out(node.ops().binary(function, node.in(0), second(node)));
   }
 
   /** The second input; before version 7 it is broadcast along an axis that is named. */
-  private static Value second(Node node) throws ModelFormatException {
+  private static Value second(Node node) {
     Value second = node.in(1);
     if (!node.hasSetting("axis") || node.opset() >= 7) {
       return second;
@@ -85,15 +85,15 @@ final class Elementwise {
     return node.ops().reshape(second, shape);
   }
 
-  private static OperatorConverter single(Unary function) {
+  private static Consumer<Node> single(Unary function) {
     return node -> node.out(node.ops().unary(function, node.in(0)));
   }
 
-  private static OperatorConverter all(Binary function) {
+  private static Consumer<Node> all(Binary function) {
     return node -> node.out(joined(node, function));
   }
 
-  private static Value joined(Node node, Binary function) throws ModelFormatException {
+  private static Value joined(Node node, Binary function) {
     Value result = node.in(0);
     for (int i = 1; i < node.inputs(); i++) {
       result = node.ops().binary(function, result, node.in(i));
@@ -101,16 +101,16 @@ final class Elementwise {
     return result;
   }
 
-  private static void mean(Node node) throws ModelFormatException {
+  private static void mean(Node node) {
     Value sum = joined(node, Binary.ADD);
     node.out(node.ops().mul(sum, 1.0 / node.inputs()));
   }
 
-  private static void mod(Node node) throws ModelFormatException {
+  private static void mod(Node node) {
     node.out(node.ops().remainder(node.in(0), node.in(1), node.flag("fmod", false)));
   }
 
-  private static void pow(Node node) throws ModelFormatException {
+  private static void pow(Node node) {
     Ops ops = node.ops();
     Value base = node.in(0);
     Value exponent = second(node);
@@ -144,7 +144,7 @@ final class Elementwise {
    * The product of those of {@code base, base^2, base^4...} whose bit the exponent has. A negative
    * exponent gives 1.
    */
-  private static Value wholePower(Ops ops, Value base, Value exponent) throws ModelFormatException {
+  private static Value wholePower(Ops ops, Value base, Value exponent) {
     Value one = ops.number(base.type(), 1);
     Value two = ops.number(base.type(), 2);
     Value left = ops.max(exponent, 0);
@@ -160,7 +160,7 @@ final class Elementwise {
     return result;
   }
 
-  private static void isInfinite(Node node) throws ModelFormatException {
+  private static void isInfinite(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     Value most = ops.number(value.type(), Float.MAX_VALUE);
@@ -175,7 +175,7 @@ final class Elementwise {
     }
   }
 
-  private static void sign(Node node) throws ModelFormatException {
+  private static void sign(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     Value zero = ops.number(value.type(), 0);
@@ -185,7 +185,7 @@ final class Elementwise {
   }
 
   /** Passes its input on, as it does when a network is executed. */
-  private static void dropout(Node node) throws ModelFormatException {
+  private static void dropout(Node node) {
     boolean isTraining = node.has(2) && !(node.isKnown(2) && node.known(2).integer(0) == 0);
     node.require(
         !isTraining || node.isKnown(1) && node.onlyNumber(1) == 0,
@@ -195,7 +195,7 @@ final class Elementwise {
     node.out(1, node.ops().fill(DataType.BOOL, node.in(0).shape(), node.opset() < 12 ? 0 : 1));
   }
 
-  private static void clip(Node node) throws ModelFormatException {
+  private static void clip(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     Value least = limit(node, value, 1, "min");
@@ -209,8 +209,7 @@ final class Elementwise {
   }
 
   /** A bound, which was a setting once; null where there is none. */
-  private static Value limit(Node node, Value value, int input, String setting)
-      throws ModelFormatException {
+  private static Value limit(Node node, Value value, int input, String setting) {
     if (node.opset() >= 11) {
       return node.has(input) ? node.in(input) : null;
     }
@@ -224,7 +223,7 @@ final class Elementwise {
         && value.constant().number(0) == number;
   }
 
-  private static void cast(Node node) throws ModelFormatException {
+  private static void cast(Node node) {
     node.require(node.hasSetting("to"), "it does not say to what");
     DataType type = node.type("to", DataType.FLOAT);
     node.out(node.ops().cast(node.in(0), type));
@@ -233,7 +232,7 @@ final class Elementwise {
   /**
    * The bits of integers and of reals of 32 bits; integers of 8 and of 16 keep theirs in a cast.
    */
-  private static void bitcast(Node node) throws ModelFormatException {
+  private static void bitcast(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     DataType from = value.type();

@@ -13,9 +13,9 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.model.WideTypes;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataFiles;
 import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.file.Refusal;
 import io.thalamus.onnx.fold.Budget;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
@@ -67,11 +67,11 @@ class Emitter {
   }
 
   /** The exception for what cannot be expressed. The graph adds the place. */
-  static ModelFormatException refuse(String reason) {
-    return new ModelFormatException(reason);
+  static Refusal refuse(String reason) {
+    return new Refusal(reason);
   }
 
-  static void require(boolean condition, String reason) throws ModelFormatException {
+  static void require(boolean condition, String reason) {
     if (!condition) {
       throw refuse(reason);
     }
@@ -79,27 +79,27 @@ class Emitter {
 
   // ---- constants ----
 
-  Value fill(DataType type, int[] shape, double value) throws ModelFormatException {
+  Value fill(DataType type, int[] shape, double value) {
     return Value.of(Tensor.fill(type, shape, value, budget));
   }
 
   /** A scalar. */
-  Value number(DataType type, double value) throws ModelFormatException {
+  Value number(DataType type, double value) {
     return fill(type, new int[0], value);
   }
 
-  Value constant(DataType type, int[] shape, double... values) throws ModelFormatException {
+  Value constant(DataType type, int[] shape, double... values) {
     return Value.of(Tensor.of(type, shape, values, budget));
   }
 
-  Value integers(int[] shape, int... values) throws ModelFormatException {
+  Value integers(int[] shape, int... values) {
     return constant(DataType.INT32, shape, Arrays.stream(values).asDoubleStream().toArray());
   }
 
   // ---- operands ----
 
   /** The type of operands for values of a type. */
-  static OperandCode code(DataType type) throws ModelFormatException {
+  static OperandCode code(DataType type) {
     return type.operand().orElseThrow(() -> refuse(type + " has no type of operands"));
   }
 
@@ -133,9 +133,9 @@ class Emitter {
   }
 
   /** The operand of a value; that of a constant comes into being when it is first needed. */
-  int operand(Value value) throws ModelFormatException {
+  int operand(Value value) {
     if (!value.hasOperand() && value.integers() != null) {
-      value.setOperand(operand(value.integers().make()));
+      value.setOperand(operand(value.integers().get()));
     } else if (!value.hasOperand() && value.stored().isPresent()) {
       value.setOperand(copy(value, value.stored().getAsInt(), PLAIN));
     } else if (!value.hasOperand()) {
@@ -156,7 +156,7 @@ class Emitter {
   }
 
   /** The operand of 8-bit integers that stand for real numbers. */
-  int stored(Value value, Quantization quantization) throws ModelFormatException {
+  int stored(Value value, Quantization quantization) {
     if (value.stored().isPresent()
         && builder.get(value.stored().getAsInt()).quantization().equals(quantization)) {
       return value.stored().getAsInt();
@@ -170,22 +170,21 @@ class Emitter {
   }
 
   /** The same integers, standing for other numbers. */
-  private int copy(Value value, int from, Quantization quantization) throws ModelFormatException {
+  private int copy(Value value, int from, Quantization quantization) {
     int to = builder.temporary("", code(value.type()), physical(value.shape()), quantization);
     add(OperationCode.CAST, List.of(from), List.of(to));
     return to;
   }
 
   /** Adds the operation that stores real numbers as 8-bit integers, rounded as ONNX does. */
-  Value quantize(Value value, DataType type, Quantization quantization)
-      throws ModelFormatException {
+  Value quantize(Value value, DataType type, Quantization quantization) {
     int output = builder.temporary("", code(type), Shape.NONE, quantization);
     add(ThalamusExtension.QUANTIZE, List.of(operand(value)), List.of(output));
     return Value.ofStored(type, value.shape(), output);
   }
 
   /** Adds the operation that makes real numbers of 8-bit integers. */
-  Value dequantize(Value value, int stored, DataType type) throws ModelFormatException {
+  Value dequantize(Value value, int stored, DataType type) {
     int output = builder.temporary("", code(type), Shape.NONE, Quantization.NONE);
     add(OperationCode.DEQUANTIZE, List.of(stored), List.of(output));
     return Value.of(type, value.shape(), output);
@@ -196,7 +195,7 @@ class Emitter {
     return grids;
   }
 
-  private Lifetime.Constant lifetime(Tensor tensor) throws ModelFormatException {
+  private Lifetime.Constant lifetime(Tensor tensor) {
     MemorySegment bytes = tensor.bytes();
     if (!tensor.type().isFloat()
         && code(tensor.type()) == OperandCode.TENSOR_INT32
@@ -244,33 +243,29 @@ class Emitter {
   }
 
   /** An optional input that is left out. */
-  int omitted(DataType type) throws ModelFormatException {
+  int omitted(DataType type) {
     return builder.noValue(code(type));
   }
 
   // ---- operations ----
 
   /** Adds an operation with one result of a type, and returns the result. */
-  Value emit(DataType type, OperationType operation, Integer... inputs)
-      throws ModelFormatException {
+  Value emit(DataType type, OperationType operation, Integer... inputs) {
     return emit(operation, List.of(inputs), type).getFirst();
   }
 
   /** Adds an operation with results of these types, and returns them. */
-  List<Value> emit(OperationType operation, List<Integer> inputs, DataType... types)
-      throws ModelFormatException {
+  List<Value> emit(OperationType operation, List<Integer> inputs, DataType... types) {
     return emit(operation, inputs, false, types);
   }
 
   /** Adds an operation of whose results only an execution tells the sizes. */
-  List<Value> emitOpen(OperationType operation, List<Integer> inputs, DataType... types)
-      throws ModelFormatException {
+  List<Value> emitOpen(OperationType operation, List<Integer> inputs, DataType... types) {
     return emit(operation, inputs, true, types);
   }
 
   private List<Value> emit(
-      OperationType operation, List<Integer> inputs, boolean isOpen, DataType... types)
-      throws ModelFormatException {
+      OperationType operation, List<Integer> inputs, boolean isOpen, DataType... types) {
     List<Integer> outputs = new ArrayList<>();
     for (DataType type : types) {
       outputs.add(builder.temporary("", code(type), Shape.NONE, quantization(type)));
@@ -287,8 +282,7 @@ class Emitter {
    * Adds an operation whose result has a shape that is known here, as far as it is known: 0 stands
    * for a size that only an execution tells.
    */
-  Value emitSized(DataType type, int[] shape, OperationType operation, Integer... inputs)
-      throws ModelFormatException {
+  Value emitSized(DataType type, int[] shape, OperationType operation, Integer... inputs) {
     Value result = temporary(type, shape);
     List<Integer> outputs = List.of(result.operand());
     addUnchecked(operation, List.of(inputs), outputs);
@@ -297,19 +291,19 @@ class Emitter {
     try {
       definition.validate(OperationView.of(builder, operation, List.of(inputs), outputs));
     } catch (ValidationException e) {
-      throw new ModelFormatException("as " + operation.text() + ": " + e.getMessage(), e);
+      throw new Refusal("as " + operation.text() + ": " + e.getMessage(), e);
     }
     return result;
   }
 
   /** A value for an operation to write; 0 stands for a size that only an execution tells. */
-  Value temporary(DataType type, int[] shape) throws ModelFormatException {
+  Value temporary(DataType type, int[] shape) {
     Quantization quantization = quantization(type);
     return value(type, shape, builder.temporary("", code(type), physical(shape), quantization));
   }
 
   /** Real numbers rounded to float16, of a size that only an execution tells. */
-  Value halved(Value value) throws ModelFormatException {
+  Value halved(Value value) {
     Shape shape = physical(value.shape());
     int half = builder.temporary("", OperandCode.TENSOR_FLOAT16, shape, Quantization.NONE);
     Value result = temporary(DataType.FLOAT16, value.shape());
@@ -319,7 +313,7 @@ class Emitter {
   }
 
   /** An input of the graph; 0 stands for a size that only an execution tells. */
-  Value input(DataType type, int[] shape) throws ModelFormatException {
+  Value input(DataType type, int[] shape) {
     return value(type, shape, builder.input("", code(type), physical(shape), quantization(type)));
   }
 
@@ -330,14 +324,13 @@ class Emitter {
   }
 
   /** Adds an operation whose results have their shapes already. */
-  void addUnchecked(OperationType operation, List<Integer> inputs, List<Integer> outputs)
-      throws ModelFormatException {
+  void addUnchecked(OperationType operation, List<Integer> inputs, List<Integer> outputs) {
     count();
     builder.operation(operation, inputs, outputs);
   }
 
   /** Converts an open value to another type of numbers. */
-  int convertOpen(Value value, OperandType type) throws ModelFormatException {
+  int convertOpen(Value value, OperandType type) {
     Shape shape = Shape.of(value.shape());
     int output = builder.temporary("", type, shape, argumentQuantization(type));
     OperationType cast = cast(builder.get(value.operand()).type(), type);
@@ -346,30 +339,28 @@ class Emitter {
   }
 
   /** Converts an operand to another type of numbers. */
-  int convert(int operand, OperandType type) throws ModelFormatException {
+  int convert(int operand, OperandType type) {
     int output = builder.temporary("", type, Shape.NONE, argumentQuantization(type));
     add(cast(builder.get(operand).type(), type), List.of(operand), List.of(output));
     return output;
   }
 
   /** Whole reals as INT32; one that 32 bits do not hold ends the execution with an error. */
-  Value narrowed(Value real) throws ModelFormatException {
+  Value narrowed(Value real) {
     int wide = convert(operand(real), WideTypes.TENSOR_INT64);
     return Value.of(DataType.INT32, real.shape(), convert(wide, OperandCode.TENSOR_INT32));
   }
 
-  private void count() throws ModelFormatException {
+  private void count() {
     require(++operations <= MAX_OPERATIONS, "the graph has more operations than can be handled");
   }
 
-  private List<Shape> add(OperationType operation, List<Integer> inputs, List<Integer> outputs)
-      throws ModelFormatException {
+  private List<Shape> add(OperationType operation, List<Integer> inputs, List<Integer> outputs) {
     return add(operation, inputs, outputs, false);
   }
 
   private List<Shape> add(
-      OperationType operation, List<Integer> inputs, List<Integer> outputs, boolean isOpen)
-      throws ModelFormatException {
+      OperationType operation, List<Integer> inputs, List<Integer> outputs, boolean isOpen) {
     count();
     builder.operation(operation, inputs, outputs);
     OperationDefinition definition =
@@ -387,7 +378,7 @@ class Emitter {
       definition.validate(OperationView.of(builder, operation, inputs, outputs));
       return shapes;
     } catch (ValidationException e) {
-      throw new ModelFormatException("as " + operation.text() + ": " + e.getMessage(), e);
+      throw new Refusal("as " + operation.text() + ": " + e.getMessage(), e);
     }
   }
 

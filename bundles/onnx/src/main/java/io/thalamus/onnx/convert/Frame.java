@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.fold.Dims;
 
 /**
@@ -18,7 +17,7 @@ record Frame(
     int[] kernel, int[] strides, int[] dilations, int[] before, int[] after, int[] output) {
 
   /** The window that the settings of a node describe. */
-  static Frame of(Node node, int[] input, int[] kernel) throws ModelFormatException {
+  static Frame of(Node node, int[] input, int[] kernel) {
     int rank = kernel.length;
     node.require(input.length == rank + 2, "its window does not fit the shape " + Dims.text(input));
     int[] strides = node.list("strides", rank, 1);
@@ -88,7 +87,7 @@ record Frame(
    * @param number what the padding holds
    * @return with the shape {@code [batch, channels, positions..., cells...]}
    */
-  Value windows(Ops ops, Value value, double number) throws ModelFormatException {
+  Value windows(Ops ops, Value value, double number) {
     Value padded = padded(ops, value, number);
     int[] own = Dims.strides(padded.shape());
     int[] channels = {own[0], own[1]};
@@ -100,7 +99,7 @@ record Frame(
   }
 
   /** The value with the padding that windows reach into. */
-  Value padded(Ops ops, Value value, double number) throws ModelFormatException {
+  Value padded(Ops ops, Value value, double number) {
     int[] none = new int[2];
     return ops.pad(value, Dims.join(none, before), Dims.join(none, reached(value.shape())), number);
   }

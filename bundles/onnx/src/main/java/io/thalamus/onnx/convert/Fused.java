@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
@@ -93,18 +92,18 @@ final class Fused {
     table.add("SimplifiedLayerNormalization", Fused::simplified);
   }
 
-  private static Value biased(Node node) throws ModelFormatException {
+  private static Value biased(Node node) {
     return node.has(1) ? node.ops().add(node.openIn(0), node.openIn(1)) : node.openIn(0);
   }
 
-  private static Value gated(Node node, double alpha) throws ModelFormatException {
+  private static Value gated(Node node, double alpha) {
     Ops ops = node.ops();
     return ops.mul(node.openIn(0), ops.unary(Unary.LOGISTIC, ops.mul(node.openIn(0), alpha)));
   }
 
   // ---- normalization ----
 
-  private static void simplified(Node node) throws ModelFormatException {
+  private static void simplified(Node node) {
     Value value = node.in(0);
     node.require(!node.wants(1), "it gives more than one result");
     int axis = node.axis(node.setting("axis", -1), value.rank());
@@ -113,7 +112,7 @@ final class Fused {
   }
 
   /** A sum, normalized along its last axis. */
-  private static void skip(Node node, boolean isSimplified) throws ModelFormatException {
+  private static void skip(Node node, boolean isSimplified) {
     Ops ops = node.ops();
     int bias = isSimplified ? 3 : 4;
     Value sum = ops.add(node.in(0), node.in(1));
@@ -136,7 +135,7 @@ final class Fused {
   }
 
   /** The vectors of words, positions and segments, added and normalized. */
-  private static void embed(Node node) throws ModelFormatException {
+  private static void embed(Node node) {
     Ops ops = node.ops();
     Value words = node.in(0);
     node.require(words.rank() == 2, words.text() + " has no words in rows");
@@ -161,7 +160,7 @@ final class Fused {
   }
 
   /** The same with tables of 8 bits, each with a scale and a zero point. */
-  private static void storedEmbed(Node node) throws ModelFormatException {
+  private static void storedEmbed(Node node) {
     Ops ops = node.ops();
     List<Value> inputs = new ArrayList<>();
     for (int i = 0; i < 2; i++) {
@@ -192,8 +191,7 @@ final class Fused {
    * @param rows the setting that swaps the last two axes
    * @param stacks the setting that puts the first axis before the last of all
    */
-  private static Value turned(Node node, int input, String rows, String stacks)
-      throws ModelFormatException {
+  private static Value turned(Node node, int input, String rows, String stacks) {
     Value value = node.in(input);
     int rank = value.rank();
     if (node.flag(stacks, false) && rank > 2) {
@@ -204,13 +202,13 @@ final class Fused {
   }
 
   /** The result of ONNX's own operator of the same name, which is younger. */
-  private static Value same(Node node, String operator) throws ModelFormatException {
+  private static Value same(Node node, String operator) {
     List<Value> given = Arrays.asList(inputs(node, node.inputs()));
     return node.compute(operator, node.onnx().attributes(), given, 1).getFirst();
   }
 
   /** The distances of each point of the first set from each of the second. */
-  private static void distances(Node node) throws ModelFormatException {
+  private static void distances(Node node) {
     Ops ops = node.ops();
     Value a = node.in(0);
     Value b = node.in(1);
@@ -225,13 +223,13 @@ final class Fused {
     node.out(metric.equals("euclidean") ? ops.unary(Unary.SQRT, square) : square);
   }
 
-  private static void expandDims(Node node) throws ModelFormatException {
+  private static void expandDims(Node node) {
     Value value = node.in(0);
     int axis = node.axis(node.onlyInt(1), value.rank() + 1);
     node.out(node.ops().reshape(value, Dims.insert(value.shape(), axis, 1)));
   }
 
-  private static void matmul(Node node) throws ModelFormatException {
+  private static void matmul(Node node) {
     Ops ops = node.ops();
     Value a = turned(node, 0, "transA", "transBatchA");
     Value b = turned(node, 1, "transB", "transBatchB");
@@ -239,7 +237,7 @@ final class Fused {
     node.out(ops.mul(product, node.real("alpha", 1)));
   }
 
-  private static Value[] inputs(Node node, int count) throws ModelFormatException {
+  private static Value[] inputs(Node node, int count) {
     Value[] inputs = new Value[Math.min(count, node.inputs())];
     for (int i = 0; i < inputs.length; i++) {
       inputs[i] = node.has(i) ? node.in(i) : null;
@@ -247,20 +245,19 @@ final class Fused {
     return inputs;
   }
 
-  private static void gemm(Node node) throws ModelFormatException {
+  private static void gemm(Node node) {
     Value product = node.compute("Gemm", node.onnx().attributes(), inputs(node, 3));
     node.out(activated(node, product, node.text("activation", "")));
   }
 
-  private static void convolution(Node node) throws ModelFormatException {
+  private static void convolution(Node node) {
     Value result =
         node.compute("Conv", node.onnx().attributes(), inputs(node, node.has(2) ? 3 : 2));
     Value sum = node.has(3) ? node.ops().add(result, node.in(3)) : result;
     node.out(activated(node, sum, node.text("activation", "")));
   }
 
-  private static Value activated(Node node, Value value, String activation)
-      throws ModelFormatException {
+  private static Value activated(Node node, Value value, String activation) {
     Ops ops = node.ops();
     float[] given = node.reals("activation_params");
     float[] numbers = given == null ? new float[0] : given;
@@ -281,14 +278,13 @@ final class Fused {
     };
   }
 
-  private static Value scaled(Node node, Value product, Value scale, int bias)
-      throws ModelFormatException {
+  private static Value scaled(Node node, Value product, Value scale, int bias) {
     Ops ops = node.ops();
     Value real = ops.mul(ops.cast(product, scale.type()), scale);
     return node.has(bias) ? ops.add(real, node.in(bias)) : real;
   }
 
-  private static void matmulToFloat(Node node) throws ModelFormatException {
+  private static void matmulToFloat(Node node) {
     Ops ops = node.ops();
     Value first = Matrices.shifted(node, 0, 4, DataType.FLOAT);
     Value second = Matrices.shifted(node, 1, 5, DataType.FLOAT);
@@ -296,7 +292,7 @@ final class Fused {
     node.out(scaled(node, ops.matmul(first, second), scale, 6));
   }
 
-  private static void dynamicMatmul(Node node) throws ModelFormatException {
+  private static void dynamicMatmul(Node node) {
     Ops ops = node.ops();
     List<Value> found = node.compute("DynamicQuantizeLinear", Map.of(), List.of(node.in(0)), 3);
     Value first = ops.difference(found.get(0), ops.reshape(found.get(2)), DataType.FLOAT);
@@ -306,14 +302,14 @@ final class Fused {
   }
 
   /** A recurrent layer with stored weights, whose inputs and states are rounded to 8 bits. */
-  private static void dynamicLstm(Node node) throws ModelFormatException {
+  private static void dynamicLstm(Node node) {
     Value weights = lstmWeights(node, 1, LSTM_INPUTS);
     Value recurrent = lstmWeights(node, 2, LSTM_INPUTS + 2);
     Recurrent.run(node, 4, weights, recurrent, true);
   }
 
   /** Stored weights of each direction, turned, with one scale or one for each column. */
-  private static Value lstmWeights(Node node, int input, int scale) throws ModelFormatException {
+  private static Value lstmWeights(Node node, int input, int scale) {
     Ops ops = node.ops();
     Value stored = node.in(input);
     node.require(stored.rank() == 3, stored.text() + " has not 3 dimensions");
@@ -327,14 +323,13 @@ final class Fused {
     return ops.transpose(ops.mul(real, factor), 0, 2, 1);
   }
 
-  private static Value ofDirections(Ops ops, Value value, int directions)
-      throws ModelFormatException {
+  private static Value ofDirections(Ops ops, Value value, int directions) {
     Emitter.require(value.count() % directions == 0, value.text() + " does not fit its directions");
     return ops.reshape(value, directions, 1, value.count() / directions);
   }
 
   /** A product with weights of a few bits, whose blocks have scales of their own. */
-  private static void matmulBits(Node node) throws ModelFormatException {
+  private static void matmulBits(Node node) {
     Ops ops = node.ops();
     int columns = node.setting("N", 0);
     int depth = node.setting("K", 0);
@@ -384,7 +379,7 @@ final class Fused {
   }
 
   /** A product with weights of 4 bits that name numbers of a table, whose blocks have scales. */
-  private static void matmulOfTable(Node node) throws ModelFormatException {
+  private static void matmulOfTable(Node node) {
     Ops ops = node.ops();
     int columns = node.setting("N", 0);
     int depth = node.setting("K", 0);
@@ -418,7 +413,7 @@ final class Fused {
   }
 
   /** Rows of a table of a few bits, whose blocks have scales of their own. */
-  private static void gatherBits(Node node) throws ModelFormatException {
+  private static void gatherBits(Node node) {
     Ops ops = node.ops();
     Value table = node.in(0);
     Value scales = node.in(2);
@@ -459,8 +454,7 @@ final class Fused {
     node.out(ops.reshape(real, Dims.join(indexes.shape(), new int[] {width})));
   }
 
-  private static Value eachOfBlocks(Ops ops, Value values, int block, int width)
-      throws ModelFormatException {
+  private static Value eachOfBlocks(Ops ops, Value values, int block, int width) {
     int rows = values.dim(0);
     int blocks = values.dim(1);
     Value repeated = ops.expand(ops.reshape(values, rows, blocks, 1), rows, blocks, block);
@@ -468,7 +462,7 @@ final class Fused {
   }
 
   /** The numbers of so many bits that rows of bytes hold, the lowest first. */
-  private static Value apart(Ops ops, Value bytes, int bits) throws ModelFormatException {
+  private static Value apart(Ops ops, Value bytes, int bits) {
     Value wide = ops.cast(bytes, DataType.INT32);
     if (bits == 8) {
       return wide;

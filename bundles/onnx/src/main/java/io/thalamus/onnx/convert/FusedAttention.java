@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import java.util.Arrays;
 import java.util.List;
@@ -24,7 +23,7 @@ final class FusedAttention {
   }
 
   /** Queries, keys and values of one product. */
-  private static void attention(Node node) throws ModelFormatException {
+  private static void attention(Node node) {
     Ops ops = node.ops();
     node.require(!node.flag("do_rotary", false), "it turns its queries and keys");
     node.require(!node.has(6), "its past is part of a larger memory");
@@ -33,7 +32,7 @@ final class FusedAttention {
   }
 
   /** The same of integers of 8 bits. */
-  private static void quantized(Node node) throws ModelFormatException {
+  private static void quantized(Node node) {
     Ops ops = node.ops();
     node.require(!node.flag("do_rotary", false), "it turns its queries and keys");
     Value first = Matrices.shifted(node, 0, 6, DataType.FLOAT);
@@ -50,8 +49,7 @@ final class FusedAttention {
    * @param stored the input of past keys and values
    * @param given the input of what is added to the scores
    */
-  private static void attention(Node node, Value all, int mask, int stored, int given)
-      throws ModelFormatException {
+  private static void attention(Node node, Value all, int mask, int stored, int given) {
     Ops ops = node.ops();
     int heads = node.setting("num_heads", 0);
     int[] parts = node.list("qkv_hidden_sizes");
@@ -76,7 +74,7 @@ final class FusedAttention {
     node.out(attend(node, query, key, value, bias));
   }
 
-  private static void multiHead(Node node) throws ModelFormatException {
+  private static void multiHead(Node node) {
     Ops ops = node.ops();
     int heads = node.setting("num_heads", 0);
     node.require(!node.has(8) && !node.has(9), "its past is part of a larger memory");
@@ -125,7 +123,7 @@ final class FusedAttention {
    * One step of a decoder. Its keys are all there, or the new one comes into the buffer of those
    * that are stored, behind as many as are said, and what is behind it is not seen.
    */
-  private static void step(Node node) throws ModelFormatException {
+  private static void step(Node node) {
     Ops ops = node.ops();
     int heads = node.setting("num_heads", 0);
     node.require(
@@ -160,16 +158,15 @@ final class FusedAttention {
   }
 
   /** The last two axes as one. */
-  private static Value joined(Ops ops, Value value) throws ModelFormatException {
+  private static Value joined(Ops ops, Value value) {
     return ops.reshape(value, value.dim(0), value.dim(1), value.dim(2) * value.dim(3));
   }
 
-  private static Value heads(Node node, Value value, int heads) throws ModelFormatException {
+  private static Value heads(Node node, Value value, int heads) {
     return value.rank() == 4 ? value : Attention.heads(node, value, heads);
   }
 
-  private static Value attend(Node node, Value query, Value key, Value value, Value bias)
-      throws ModelFormatException {
+  private static Value attend(Node node, Value query, Value key, Value value, Value bias) {
     Ops ops = node.ops();
     double scale = node.real("scale", 0);
     double factor = scale == 0 ? 1 / Math.sqrt(query.dim(3)) : scale;
@@ -180,8 +177,7 @@ final class FusedAttention {
   }
 
   /** Returns the summand of the scores; null where there is none. */
-  private static Value bias(Node node, int mask, int given, Value query, Value key, int past)
-      throws ModelFormatException {
+  private static Value bias(Node node, int mask, int given, Value query, Value key, int past) {
     Ops ops = node.ops();
     int rows = query.dim(2);
     int columns = key.dim(2);
@@ -205,8 +201,7 @@ final class FusedAttention {
   }
 
   /** Returns where a key is seen by a query: by ends, by ends and starts, or one by one. */
-  private static Value seen(Node node, Value mask, Value query, int columns)
-      throws ModelFormatException {
+  private static Value seen(Node node, Value mask, Value query, int columns) {
     Ops ops = node.ops();
     int batch = query.dim(0);
     int rows = query.dim(2);
@@ -235,7 +230,7 @@ final class FusedAttention {
     return ops.binary(Binary.GREATER, each, zero);
   }
 
-  private static void rotary(Node node) throws ModelFormatException {
+  private static void rotary(Node node) {
     Ops ops = node.ops();
     Value input = node.in(0);
     Value cos = node.in(2);
@@ -271,7 +266,7 @@ final class FusedAttention {
   }
 
   /** The rows of a table at positions, as {@code [batch, 1, length, half]}. */
-  static Value rows(Ops ops, Value table, Value positions, int size) throws ModelFormatException {
+  static Value rows(Ops ops, Value table, Value positions, int size) {
     Value rows = ops.part(ops.gather(table, 0, positions), 2, 0, size / 2);
     return ops.reshape(rows, rows.dim(0), 1, rows.dim(1), size / 2);
   }

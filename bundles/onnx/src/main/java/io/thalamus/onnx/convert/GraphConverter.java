@@ -8,7 +8,6 @@ import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataFiles;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxFunction;
@@ -16,6 +15,7 @@ import io.thalamus.onnx.file.OnnxGraph;
 import io.thalamus.onnx.file.OnnxModel;
 import io.thalamus.onnx.file.OnnxNode;
 import io.thalamus.onnx.file.OnnxValue;
+import io.thalamus.onnx.file.Refusal;
 import io.thalamus.onnx.fold.Budget;
 import io.thalamus.onnx.fold.Tensors;
 import io.thalamus.onnx.layout.Layout;
@@ -29,6 +29,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 
 /** Makes a model of a file's content. Used once; not thread-safe. */
 public final class GraphConverter {
@@ -88,7 +89,7 @@ public final class GraphConverter {
    *
    * @return its place among those of the model
    */
-  int finishInner(List<Integer> inputs, List<Value> values) throws ModelFormatException {
+  int finishInner(List<Integer> inputs, List<Value> values) {
     List<Integer> outputs = new ArrayList<>();
     Set<Integer> used = new HashSet<>(inputs);
     for (Value value : values) {
@@ -104,8 +105,8 @@ public final class GraphConverter {
    *
    * @param shapes for inputs with open dimensions, by name
    * @param isTrial whether the first operator that cannot be expressed ends it
-   * @throws ModelFormatException where it contradicts itself, or operators cannot be expressed: all
-   *     of them are named
+   * @throws Refusal where it contradicts itself, or operators cannot be expressed: all of them are
+   *     named
    */
   static Model convert(
       OnnxModel file,
@@ -113,8 +114,7 @@ public final class GraphConverter {
       Converters converters,
       Map<String, Shape> shapes,
       Budget budget,
-      boolean isTrial)
-      throws ModelFormatException {
+      boolean isTrial) {
     try {
       GraphConverter converter =
           new GraphConverter(file, files, converters, shapes, budget, isTrial);
@@ -122,7 +122,7 @@ public final class GraphConverter {
       return Layout.model(
           Layout.improve(graph, converters.catalog(), converter.ops.grids()), converter.referenced);
     } catch (ArithmeticException e) {
-      throw new ModelFormatException("its dimensions are beyond counting", e);
+      throw new Refusal("its dimensions are beyond counting", e);
     }
   }
 
@@ -135,9 +135,9 @@ public final class GraphConverter {
     return file.opsets().getOrDefault(domain, 1L);
   }
 
-  private Subgraph convert() throws ModelFormatException {
+  private Subgraph convert() {
     if (opset("") < OLDEST) {
-      throw new ModelFormatException(
+      throw new Refusal(
           "it has ONNX's operators of version "
               + opset("")
               + "; "
@@ -149,7 +149,7 @@ public final class GraphConverter {
     List<Integer> inputs = inputs(scope);
     run(scope);
     if (!problems.isEmpty()) {
-      throw new ModelFormatException(problemText());
+      throw new Refusal(problemText());
     }
     return finish(scope, inputs);
   }
@@ -167,7 +167,7 @@ public final class GraphConverter {
   }
 
   /** The operands of inputs; one without elements carries nothing, and is none of the model's. */
-  private List<Integer> inputs(Scope scope) throws ModelFormatException {
+  private List<Integer> inputs(Scope scope) {
     List<Integer> inputs = new ArrayList<>();
     for (OnnxValue input : file.graph().inputs()) {
       if (file.graph().constants().containsKey(input.name())) {
@@ -178,7 +178,7 @@ public final class GraphConverter {
               .filter(known -> known.operand().isPresent())
               .orElseThrow(
                   () ->
-                      new ModelFormatException(
+                      new Refusal(
                           "input '%s' is %s, which no operand holds"
                               .formatted(
                                   input.name(),
@@ -215,7 +215,7 @@ public final class GraphConverter {
     return inputs;
   }
 
-  private int[] inputShape(OnnxValue input) throws ModelFormatException {
+  private int[] inputShape(OnnxValue input) {
     Shape given = shapes.get(input.name());
     if (given != null) {
       checkFits(input, given);
@@ -223,20 +223,20 @@ public final class GraphConverter {
     }
     boolean isOpen = input.dims() == null || Arrays.stream(input.dims()).anyMatch(size -> size < 0);
     if (isOpen) {
-      throw new ModelFormatException(
+      throw new Refusal(
           "input '%s' has %s; all of its dimensions must be fixed, in the file or while it is read"
               .formatted(input.name(), text(input)));
     }
     return Tensors.shape(input.name(), input.dims());
   }
 
-  private static void checkFits(OnnxValue input, Shape given) throws ModelFormatException {
+  private static void checkFits(OnnxValue input, Shape given) {
     boolean fits = input.dims() == null || input.dims().length == given.rank();
     for (int i = 0; fits && input.dims() != null && i < given.rank(); i++) {
       fits = input.dims()[i] < 0 || input.dims()[i] == given.dimension(i);
     }
     if (!fits) {
-      throw new ModelFormatException(
+      throw new Refusal(
           "input '%s' has %s, which %s does not fit".formatted(input.name(), text(input), given));
     }
   }
@@ -252,11 +252,11 @@ public final class GraphConverter {
                     .toList());
   }
 
-  private void checkShapes() throws ModelFormatException {
+  private void checkShapes() {
     List<String> names = file.graph().inputs().stream().map(OnnxValue::name).toList();
     for (String name : shapes.keySet()) {
       if (!names.contains(name)) {
-        throw new ModelFormatException(
+        throw new Refusal(
             "there is no input '" + name + "'; there are " + String.join(", ", names));
       }
     }
@@ -280,7 +280,7 @@ public final class GraphConverter {
       }
       try {
         convert(scope, onnx);
-      } catch (ModelFormatException e) {
+      } catch (Refusal e) {
         problem = e.getMessage();
       } catch (ArithmeticException | NegativeArraySizeException | IndexOutOfBoundsException e) {
         problem = "its dimensions contradict each other";
@@ -296,17 +296,17 @@ public final class GraphConverter {
   }
 
   /** Converts one operator. */
-  void convert(Scope scope, OnnxNode onnx) throws ModelFormatException {
+  void convert(Scope scope, OnnxNode onnx) {
     Optional<OnnxFunction> function =
         converters.find(onnx).isPresent() ? Optional.empty() : function(onnx);
     if (function.isPresent()) {
       call(function.get(), scope, onnx);
     } else {
-      OperatorConverter converter =
-          converters.find(onnx).orElseThrow(() -> new ModelFormatException(unknown(onnx)));
+      Consumer<Node> converter =
+          converters.find(onnx).orElseThrow(() -> new Refusal(unknown(onnx)));
       Node node = new Node(this, scope, onnx);
       if (!OpenOperators.convert(node) && !NoElements.convert(node)) {
-        converter.convert(node);
+        converter.accept(node);
       }
     }
     for (String output : onnx.outputs()) {
@@ -349,20 +349,18 @@ public final class GraphConverter {
   }
 
   /** Converts a graph within another, where it stands; returns its outputs. */
-  List<Value> inline(OnnxGraph graph, Scope outer, Map<String, Value> given)
-      throws ModelFormatException {
+  List<Value> inline(OnnxGraph graph, Scope outer, Map<String, Value> given) {
     return outputs(new Scope(graph, outer, ops.budget(), outer.opset()), given);
   }
 
   /** Converts what a function of the file consists of, where it is called. */
-  private void call(OnnxFunction function, Scope scope, OnnxNode onnx) throws ModelFormatException {
+  private void call(OnnxFunction function, Scope scope, OnnxNode onnx) {
     if (onnx.inputs().size() > function.inputs().size()
         || onnx.outputs().size() > function.outputs().size()) {
-      throw new ModelFormatException("the file defines it with fewer inputs or outputs");
+      throw new Refusal("the file defines it with fewer inputs or outputs");
     }
     if (++main.calls > MAX_CALLS) {
-      throw new ModelFormatException(
-          "its functions call each other more than " + MAX_CALLS + " deep");
+      throw new Refusal("its functions call each other more than " + MAX_CALLS + " deep");
     }
     List<OnnxValue> outputs =
         function.outputs().stream().map(name -> new OnnxValue(name, 0, null)).toList();
@@ -390,7 +388,7 @@ public final class GraphConverter {
     main.calls--;
   }
 
-  private List<Value> outputs(Scope inner, Map<String, Value> given) throws ModelFormatException {
+  private List<Value> outputs(Scope inner, Map<String, Value> given) {
     for (Map.Entry<String, Value> value : given.entrySet()) {
       inner.put(value.getKey(), value.getValue());
     }
@@ -400,7 +398,7 @@ public final class GraphConverter {
       List<String> inside = problems.subList(known, problems.size());
       String text = "within it: " + String.join(", ", inside);
       inside.clear();
-      throw new ModelFormatException(text);
+      throw new Refusal(text);
     }
     List<Value> outputs = new ArrayList<>();
     for (OnnxValue output : inner.graph().outputs()) {
@@ -411,18 +409,18 @@ public final class GraphConverter {
 
   // ---- the finished graph ----
 
-  private Subgraph finish(Scope scope, List<Integer> inputs) throws ModelFormatException {
+  private Subgraph finish(Scope scope, List<Integer> inputs) {
     List<Integer> outputs = new ArrayList<>();
     Map<Integer, String> names = new TreeMap<>();
     Set<Integer> used = new HashSet<>(inputs);
     for (OnnxValue output : file.graph().outputs()) {
       Value value = scope.get(output.name());
       if (value.isSequence()) {
-        throw new ModelFormatException("output '" + output.name() + "' is a sequence");
+        throw new Refusal("output '" + output.name() + "' is a sequence");
       }
       if (output.type() == DataType.BFLOAT16) {
         if (value.isOpen()) {
-          throw new ModelFormatException(
+          throw new Refusal(
               "output '" + output.name() + "' is BFLOAT16 of a size that only an execution tells");
         }
         value = UpperHalves.of(ops, value);
@@ -433,15 +431,14 @@ public final class GraphConverter {
       names.put(operand, output.name());
     }
     if (outputs.isEmpty()) {
-      throw new ModelFormatException("its graph has no outputs");
+      throw new Refusal("its graph has no outputs");
     }
     Subgraph graph = ops.builder().build(inputs, outputs);
     return named(graph, names);
   }
 
   /** The operand of a type that holds a result, and that an operation writes. */
-  private int output(Value result, OperandType type, String name, Set<Integer> used)
-      throws ModelFormatException {
+  private int output(Value result, OperandType type, String name, Set<Integer> used) {
     Value value =
         result.isConstant() && result.count() == 0
             ? OpenSizes.empty(ops, result.type(), result.shape())
@@ -478,7 +475,7 @@ public final class GraphConverter {
   }
 
   /** In NNAPI every output is written by an operation, once; what is not is copied. */
-  private int copy(Value value) throws ModelFormatException {
+  private int copy(Value value) {
     int operand = ops.operand(value);
     if (value.type() == DataType.BOOL) {
       return ops.emit(value.type(), OperationCode.LOGICAL_OR, operand, operand).operand();

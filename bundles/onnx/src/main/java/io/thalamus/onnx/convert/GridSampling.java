@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import java.util.ArrayList;
@@ -20,7 +19,7 @@ final class GridSampling {
   /** One neighbour along an axis: its number and its weight, for each place. */
   private record Tap(Value place, Value weight) {}
 
-  private static void sample(Node node) throws ModelFormatException {
+  private static void sample(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     Value grid = node.in(1);
@@ -74,7 +73,7 @@ final class GridSampling {
     node.out(ops.reshape(ops.transpose(sum, 0, 2, 1), shape));
   }
 
-  private static List<Tap> taps(Node node, Value along, int size) throws ModelFormatException {
+  private static List<Tap> taps(Node node, Value along, int size) {
     Ops ops = node.ops();
     boolean isAligned = node.flag("align_corners", false);
     Value place =
@@ -108,7 +107,7 @@ final class GridSampling {
     return taps;
   }
 
-  private static Value cubic(Ops ops, Value x, boolean isNear) throws ModelFormatException {
+  private static Value cubic(Ops ops, Value x, boolean isNear) {
     double a = -0.75;
     if (isNear) {
       Value inner = ops.add(ops.mul(x, a + 2), -(a + 3));
@@ -119,8 +118,7 @@ final class GridSampling {
   }
 
   private static Tap tap(
-      Node node, Value place, Value weight, int size, String padding, boolean isAligned)
-      throws ModelFormatException {
+      Node node, Value place, Value weight, int size, String padding, boolean isAligned) {
     Ops ops = node.ops();
     Value known = padding.equals("zeros") ? place : brought(node, place, size, padding, isAligned);
     Value within = ops.min(ops.max(known, 0), size - 1);
@@ -134,8 +132,8 @@ final class GridSampling {
   }
 
   /** A place brought within the axis. */
-  private static Value brought(Node node, Value place, int size, String padding, boolean isAligned)
-      throws ModelFormatException {
+  private static Value brought(
+      Node node, Value place, int size, String padding, boolean isAligned) {
     Ops ops = node.ops();
     if (padding.equals("border")) {
       return ops.min(ops.max(place, 0), size - 1);
@@ -161,7 +159,7 @@ final class GridSampling {
   /**
    * The places of a picture's points, or a volume's, moved by matrices: x, y and z from -1 to 1.
    */
-  private static void affine(Node node) throws ModelFormatException {
+  private static void affine(Node node) {
     Ops ops = node.ops();
     Value matrices = node.in(0);
     int[] sizes = node.isKnown(1) ? node.ints(1) : sizes(node.stated(0, 1));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import java.util.Arrays;
 import java.util.List;
@@ -38,7 +37,7 @@ final class GroupedAttention {
     table.add(Fused.DOMAIN + "GroupQueryAttention", node -> new GroupedAttention(node).convert());
   }
 
-  private void convert() throws ModelFormatException {
+  private void convert() {
     node.require(
         heads > 0 && shared > 0 && heads % shared == 0, heads + " heads do not share " + shared);
     node.require(!node.wants(3), "it gives its scores");
@@ -81,7 +80,7 @@ final class GroupedAttention {
   }
 
   /** How many keys of each batch stand before the new ones: one number, or one for each batch. */
-  private Value before(int batch, int steps, int total) throws ModelFormatException {
+  private Value before(int batch, int steps, int total) {
     if (steps == total || batch == 1) {
       return ops.number(DataType.INT32, total - steps);
     }
@@ -90,7 +89,7 @@ final class GroupedAttention {
     return ops.reshape(ops.add(last, 1 - steps), batch, 1, 1, 1);
   }
 
-  private Value turned(Value value, Value before) throws ModelFormatException {
+  private Value turned(Value value, Value before) {
     Value cos = node.in(COS);
     node.require(cos.rank() == 2 && cos.dim(1) > 0, cos.text() + " is no table of cosines");
     int steps = value.dim(2);
@@ -109,8 +108,7 @@ final class GroupedAttention {
   }
 
   /** The stored keys or values, the new ones behind, and zeros up to a common length. */
-  private Value behind(int input, Value fresh, Value before, int total)
-      throws ModelFormatException {
+  private Value behind(int input, Value fresh, Value before, int total) {
     if (!node.has(input)) {
       return fresh;
     }
@@ -143,11 +141,11 @@ final class GroupedAttention {
     return ops.gather(lines, 0, places);
   }
 
-  private Value none(Value like, int count) throws ModelFormatException {
+  private Value none(Value like, int count) {
     return ops.fill(like.type(), new int[] {like.dim(0), shared, count, like.dim(3)}, 0);
   }
 
-  private Value weights(Value query, Value key, Value before) throws ModelFormatException {
+  private Value weights(Value query, Value key, Value before) {
     int steps = query.dim(2);
     int columns = key.dim(2);
     double scale = node.real("scale", 0);

@@ -2,7 +2,6 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import java.util.Arrays;
@@ -22,7 +21,7 @@ final class Indexing {
   }
 
   /** Indexes as INT32, those from the end counted from 0. */
-  static Value counted(Ops ops, Value indexes, Value size) throws ModelFormatException {
+  static Value counted(Ops ops, Value indexes, Value size) {
     Value narrow = ops.cast(indexes, DataType.INT32);
     Value zero = ops.number(DataType.INT32, 0);
     if (narrow.isConstant()
@@ -32,7 +31,7 @@ final class Indexing {
     return ops.select(ops.binary(Binary.LESS, narrow, zero), ops.add(narrow, size), narrow);
   }
 
-  private static void gather(Node node) throws ModelFormatException {
+  private static void gather(Node node) {
     Ops ops = node.ops();
     Value data = node.in(0);
     int axis = node.axis(node.setting("axis", 0), data.rank());
@@ -40,7 +39,7 @@ final class Indexing {
     node.out(ops.gather(data, axis, counted(ops, node.in(1), size)));
   }
 
-  private static void gatherElements(Node node) throws ModelFormatException {
+  private static void gatherElements(Node node) {
     Ops ops = node.ops();
     Value data = node.in(0);
     Value indexes = node.in(1);
@@ -50,8 +49,7 @@ final class Indexing {
   }
 
   /** The flat place of each element: that of its index along an axis, with its own place beside. */
-  static Value flatPlaces(Ops ops, int[] shape, Value indexes, int axis)
-      throws ModelFormatException {
+  static Value flatPlaces(Ops ops, int[] shape, Value indexes, int axis) {
     Value index = counted(ops, indexes, ops.number(DataType.INT32, shape[axis]));
     int[] strides = Dims.strides(shape);
     Value places = ops.mul(index, strides[axis]);
@@ -59,8 +57,7 @@ final class Indexing {
   }
 
   /** Returns the offset of each element, without the part of one axis. */
-  private static Value offsets(Ops ops, int[] shape, int[] strides, int axis)
-      throws ModelFormatException {
+  private static Value offsets(Ops ops, int[] shape, int[] strides, int axis) {
     int[] without = Dims.with(strides, axis, 0);
     int[] own = Dims.strides(shape);
     int[] offsets = ops.budget().ints(Dims.count(shape));
@@ -72,7 +69,7 @@ final class Indexing {
     return ops.integers(shape, offsets);
   }
 
-  private static void gatherNd(Node node) throws ModelFormatException {
+  private static void gatherNd(Node node) {
     Ops ops = node.ops();
     Value data = node.in(0);
     Value indexes = node.in(1);
@@ -102,7 +99,7 @@ final class Indexing {
     node.out(ops.gather(rows, 0, place));
   }
 
-  private static void oneHot(Node node) throws ModelFormatException {
+  private static void oneHot(Node node) {
     Ops ops = node.ops();
     Value indexes = node.in(0);
     int rank = indexes.rank() + 1;
@@ -120,7 +117,7 @@ final class Indexing {
   }
 
   /** NNAPI takes the largest of the last dimension; the least are the largest of the negated. */
-  private static void topK(Node node) throws ModelFormatException {
+  private static void topK(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     int axis = node.axis(node.setting("axis", -1), value.rank());
@@ -147,7 +144,7 @@ final class Indexing {
     node.out(1, ops.transpose(places, back));
   }
 
-  private static void reverseSequence(Node node) throws ModelFormatException {
+  private static void reverseSequence(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     int time = node.axis(node.setting("time_axis", 0), value.rank());
@@ -161,7 +158,7 @@ final class Indexing {
   /**
    * Sequences along the first axis turned round, each as far as it goes; batches are the second.
    */
-  static Value reversed(Ops ops, Value rows, Value each) throws ModelFormatException {
+  static Value reversed(Ops ops, Value rows, Value each) {
     int steps = rows.dim(0);
     int batches = rows.dim(1);
     Value lengths = ops.reshape(each, 1, batches);
@@ -177,7 +174,7 @@ final class Indexing {
     return ops.gather(flat, 0, place);
   }
 
-  private static Value swap(Ops ops, Value value) throws ModelFormatException {
+  private static Value swap(Ops ops, Value value) {
     int[] order = Dims.range(value.rank());
     order[0] = 1;
     order[1] = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -24,7 +23,7 @@ final class LinearAttention {
     table.add("LinearAttention", LinearAttention::convert);
   }
 
-  private static void convert(Node node) throws ModelFormatException {
+  private static void convert(Node node) {
     Ops ops = node.ops();
     String rule = node.text("update_rule", "gated_delta");
     node.require(RULES.contains(rule), "its rule is " + rule);

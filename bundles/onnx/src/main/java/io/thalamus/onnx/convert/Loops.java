@@ -8,7 +8,6 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxGraph;
 import io.thalamus.onnx.fold.Dims;
@@ -50,8 +49,7 @@ final class Loops {
      * @param index the number of the round
      * @return whether to go on, the states, and a row of each result that is gathered
      */
-    List<Value> convert(GraphConverter inner, Scope outer, Value index, List<Value> states)
-        throws ModelFormatException;
+    List<Value> convert(GraphConverter inner, Scope outer, Value index, List<Value> states);
   }
 
   /**
@@ -63,8 +61,7 @@ final class Loops {
    * @return the states at its end, and the gathered rows
    */
   static List<Value> convert(
-      Node node, Value most, Value goesOn, List<Value> states, int rounds, Body body)
-      throws ModelFormatException {
+      Node node, Value most, Value goesOn, List<Value> states, int rounds, Body body) {
     return new Loops(node, most, rounds).convert(goesOn, states, body);
   }
 
@@ -73,8 +70,7 @@ final class Loops {
    *
    * @param condition whether the first is executed
    */
-  static List<Value> branch(Node node, Value condition, List<OnnxGraph> graphs)
-      throws ModelFormatException {
+  static List<Value> branch(Node node, Value condition, List<OnnxGraph> graphs) {
     Loops branch = new Loops(node, null, 0);
     Ops ops = node.ops();
     List<GraphConverter> inner = List.of(node.graph().inner(), node.graph().inner());
@@ -125,7 +121,7 @@ final class Loops {
    * @param isList whether it is a list, whose values are rows of one value
    */
   private record State(DataType type, int[] shape, boolean isList) {
-    static State of(Value value) throws ModelFormatException {
+    static State of(Value value) {
       if (value.rows() != null) {
         int[] rows = value.rows().shape();
         return new State(value.type(), Arrays.copyOfRange(rows, 1, rows.length), true);
@@ -144,7 +140,7 @@ final class Loops {
     }
 
     /** The state that is this one at first and becomes another; sizes that change are 0. */
-    State with(State other) throws ModelFormatException {
+    State with(State other) {
       if (shape == null || other.shape == null) {
         return shape == null ? other : this;
       }
@@ -175,8 +171,7 @@ final class Loops {
     }
   }
 
-  private List<Value> convert(Value goesOn, List<Value> first, Body body)
-      throws ModelFormatException {
+  private List<Value> convert(Value goesOn, List<Value> first, Body body) {
     List<State> states = new ArrayList<>();
     for (Value value : first) {
       states.add(State.of(value));
@@ -219,8 +214,7 @@ final class Loops {
       List<Integer> inputs,
       Value index,
       List<Value> results,
-      List<Integer> captured)
-      throws ModelFormatException {
+      List<Integer> captured) {
     Ops ops = node.ops();
     List<Value> after = new ArrayList<>();
     after.add(inner.ops().add(index, 1));
@@ -261,7 +255,7 @@ final class Loops {
   }
 
   /** The value of which the operand goes round. */
-  private static Value physical(Ops ops, Value value, State state) throws ModelFormatException {
+  private static Value physical(Ops ops, Value value, State state) {
     Value whole = value;
     if (value.rows() != null) {
       whole = value.rows();
@@ -276,8 +270,7 @@ final class Loops {
         : whole;
   }
 
-  private List<Value> results(List<State> states, List<Value> rows, List<Integer> arguments)
-      throws ModelFormatException {
+  private List<Value> results(List<State> states, List<Value> rows, List<Integer> arguments) {
     Ops ops = node.ops();
     List<Value> found = new ArrayList<>();
     found.add(ops.temporary(DataType.INT64, new int[0]));
@@ -299,7 +292,7 @@ final class Loops {
     return outputs;
   }
 
-  private static Value appended(Ops ops, Value gathered, Value row) throws ModelFormatException {
+  private static Value appended(Ops ops, Value gathered, Value row) {
     Value last = ops.reshape(row, Dims.insert(row.shape(), 0, 1));
     return ops.emitSized(
         gathered.type(),
@@ -310,7 +303,7 @@ final class Loops {
         ops.int32(0));
   }
 
-  private Value withoutFirst(Ops ops, Value gathered) throws ModelFormatException {
+  private Value withoutFirst(Ops ops, Value gathered) {
     int[] starts = new int[gathered.rank()];
     starts[0] = 1;
     int[] sizes = Dims.with(gathered.shape(), 0, rounds > 0 ? rounds : -1);
@@ -323,16 +316,15 @@ final class Loops {
         ops.int32Vector(sizes));
   }
 
-  private static Value input(GraphConverter inner, DataType type, int[] shape, List<Integer> inputs)
-      throws ModelFormatException {
+  private static Value input(
+      GraphConverter inner, DataType type, int[] shape, List<Integer> inputs) {
     Value value = inner.ops().input(type, shape);
     inputs.add(value.operand());
     return value;
   }
 
   /** A value of the graph around the body, as the body sees it: a constant, or one input more. */
-  private Value capture(GraphConverter inner, Value value, List<Integer> inputs)
-      throws ModelFormatException {
+  private Value capture(GraphConverter inner, Value value, List<Integer> inputs) {
     if (value.parts() != null) {
       List<Value> parts = new ArrayList<>();
       for (Value part : value.parts()) {
@@ -353,8 +345,7 @@ final class Loops {
   }
 
   /** The graph that says whether there is another round, with the inputs of the body. */
-  private int condition(GraphConverter body, List<Integer> inputs, Value limit)
-      throws ModelFormatException {
+  private int condition(GraphConverter body, List<Integer> inputs, Value limit) {
     GraphConverter graph = node.graph().inner();
     SubgraphBuilder builder = graph.ops().builder();
     List<Integer> own = new ArrayList<>();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
@@ -16,7 +15,7 @@ final class Losses {
     table.add("SoftmaxCrossEntropyLoss", Losses::crossEntropy);
   }
 
-  private static void crossEntropy(Node node) throws ModelFormatException {
+  private static void crossEntropy(Node node) {
     Value scores = node.in(0);
     node.require(scores.rank() > 1, scores.text() + " has no classes");
     Value logarithms = node.ops().softmax(scores, 1, true);
@@ -25,7 +24,7 @@ final class Losses {
   }
 
   /** The negated logarithms at the labels, times the weights of these; what is ignored is 0. */
-  private static Value loss(Node node, Value logarithms) throws ModelFormatException {
+  private static Value loss(Node node, Value logarithms) {
     Ops ops = node.ops();
     Value labels = ops.cast(node.in(1), DataType.INT32);
     node.require(
@@ -59,7 +58,7 @@ final class Losses {
     return ops.div(sum, sum(ops, ops.select(isLabel, weights, none)));
   }
 
-  private static Value sum(Ops ops, Value value) throws ModelFormatException {
+  private static Value sum(Ops ops, Value value) {
     return ops.reshape(ops.reduce(Reduction.SUM, value, Dims.range(value.rank())));
   }
 }

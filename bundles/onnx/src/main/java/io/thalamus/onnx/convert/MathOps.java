@@ -5,7 +5,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.WideTypes;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataFiles;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Budget;
@@ -17,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 
 /** Functions of each element, of any type and any number of dimensions. */
 class MathOps extends MoveOps {
@@ -36,15 +36,15 @@ class MathOps extends MoveOps {
 
   // ---- two values ----
 
-  Value add(Value a, Value b) throws ModelFormatException {
+  Value add(Value a, Value b) {
     return binary(Binary.ADD, a, b);
   }
 
-  Value add(Value a, double b) throws ModelFormatException {
+  Value add(Value a, double b) {
     return b == 0 ? a : add(a, number(a.type(), b));
   }
 
-  Value sub(Value a, Value b) throws ModelFormatException {
+  Value sub(Value a, Value b) {
     return binary(Binary.SUB, a, b);
   }
 
@@ -52,15 +52,14 @@ class MathOps extends MoveOps {
    * Differences of small integers in another type, in which they are whole. Known ones take the
    * memory of the result alone, which is that of most weights of an 8-bit file.
    */
-  Value difference(Value a, Value b, DataType type) throws ModelFormatException {
+  Value difference(Value a, Value b, DataType type) {
     int[] shape = Dims.broadcast(a.shape(), b.shape());
     return a.isConstant() && b.isConstant() && shape != null
         ? combined(Binary.SUB, a, b, type, shape)
         : sub(cast(a, type), cast(b, type));
   }
 
-  private Value combined(Binary function, Value a, Value b, DataType type, int[] shape)
-      throws ModelFormatException {
+  private Value combined(Binary function, Value a, Value b, DataType type, int[] shape) {
     return Value.of(
         Tensor.combine(
             a.constant(),
@@ -72,27 +71,27 @@ class MathOps extends MoveOps {
             budget()));
   }
 
-  Value mul(Value a, Value b) throws ModelFormatException {
+  Value mul(Value a, Value b) {
     return binary(Binary.MUL, a, b);
   }
 
-  Value mul(Value a, double b) throws ModelFormatException {
+  Value mul(Value a, double b) {
     return b == 1 ? a : mul(a, number(a.type(), b));
   }
 
-  Value div(Value a, Value b) throws ModelFormatException {
+  Value div(Value a, Value b) {
     return binary(Binary.DIV, a, b);
   }
 
-  Value max(Value a, double b) throws ModelFormatException {
+  Value max(Value a, double b) {
     return binary(Binary.MAXIMUM, a, number(a.type(), b));
   }
 
-  Value min(Value a, double b) throws ModelFormatException {
+  Value min(Value a, double b) {
     return binary(Binary.MINIMUM, a, number(a.type(), b));
   }
 
-  Value binary(Binary function, Value a, Value b) throws ModelFormatException {
+  Value binary(Binary function, Value a, Value b) {
     if (a.isOpen() || b.isOpen()) {
       return OpenSizes.binary((Ops) this, function, a, b);
     }
@@ -124,8 +123,7 @@ class MathOps extends MoveOps {
     return as(emitBinary(function, a, b, shape, type), shape);
   }
 
-  private Value emitBinary(Binary function, Value a, Value b, int[] shape, DataType type)
-      throws ModelFormatException {
+  private Value emitBinary(Binary function, Value a, Value b, int[] shape, DataType type) {
     if (function.kind() != Binary.Kind.ARITHMETIC) {
       return emit(type, function.operation(), operand(a), operand(b));
     }
@@ -181,7 +179,7 @@ class MathOps extends MoveOps {
   }
 
   /** The quotient of integers towards zero; NNAPI's goes downwards. */
-  private Value quotient(Value a, Value b) throws ModelFormatException {
+  private Value quotient(Value a, Value b) {
     Value size = binary(Binary.FLOOR_DIV, unary(Unary.ABS, a), unary(Unary.ABS, b));
     Value isNegative =
         binary(
@@ -192,7 +190,7 @@ class MathOps extends MoveOps {
   }
 
   /** The remainder; with the sign of the divisor, or with that of the dividend. */
-  Value remainder(Value a, Value b, boolean isLikeDividend) throws ModelFormatException {
+  Value remainder(Value a, Value b, boolean isLikeDividend) {
     if (a.type().is8Bit()) {
       return wrap(
           remainder(cast(a, DataType.INT32), cast(b, DataType.INT32), isLikeDividend), a.type());
@@ -209,7 +207,7 @@ class MathOps extends MoveOps {
   }
 
   /** 8-bit integers of larger ones, of which the low bits are kept. */
-  private Value wrap(Value value, DataType type) throws ModelFormatException {
+  private Value wrap(Value value, DataType type) {
     int shift = type.isSigned8Bit() ? BYTE_VALUES / 2 : 0;
     Value shifted = add(value, shift);
     Value size = number(value.type(), BYTE_VALUES);
@@ -218,7 +216,7 @@ class MathOps extends MoveOps {
   }
 
   /** 8-bit integers of larger ones that fit. */
-  private Value narrow(Value value, DataType type) throws ModelFormatException {
+  private Value narrow(Value value, DataType type) {
     if (type == DataType.UINT8) {
       return as(emit(type, OperationCode.CAST, operand(value)), value.shape());
     }
@@ -228,7 +226,7 @@ class MathOps extends MoveOps {
 
   // ---- one value ----
 
-  Value unary(Unary function, Value value) throws ModelFormatException {
+  Value unary(Unary function, Value value) {
     if (value.isOpen()) {
       return OpenSizes.unary((Ops) this, function, value);
     }
@@ -263,39 +261,33 @@ class MathOps extends MoveOps {
     return eachElement(value, flat -> emit(flat.type(), function.operation(), operand(flat)));
   }
 
-  /** An operation on each element. */
-  @FunctionalInterface
-  interface Step {
-    Value of(Value value) throws ModelFormatException;
-  }
-
   /** An operation on each element that takes at most four dimensions. */
-  Value eachElement(Value value, Step step) throws ModelFormatException {
+  Value eachElement(Value value, UnaryOperator<Value> step) {
     return value.rank() <= MAX_RANK
-        ? as(step.of(value), value.shape())
-        : reshape(step.of(flat(value)), value.shape());
+        ? as(step.apply(value), value.shape())
+        : reshape(step.apply(flat(value)), value.shape());
   }
 
-  Value not(Value value) throws ModelFormatException {
+  Value not(Value value) {
     return value.isConstant()
         ? binary(Binary.EQUAL, value, number(DataType.BOOL, 0))
         : as(emit(DataType.BOOL, OperationCode.LOGICAL_NOT, operand(value)), value.shape());
   }
 
-  Value reciprocal(Value value) throws ModelFormatException {
+  Value reciprocal(Value value) {
     return div(number(value.type(), 1), value);
   }
 
-  Value square(Value value) throws ModelFormatException {
+  Value square(Value value) {
     return mul(value, value);
   }
 
-  Value ceil(Value value) throws ModelFormatException {
+  Value ceil(Value value) {
     return unary(Unary.NEG, unary(Unary.FLOOR, unary(Unary.NEG, value)));
   }
 
   /** The nearest integer towards zero. */
-  Value truncate(Value value) throws ModelFormatException {
+  Value truncate(Value value) {
     return select(
         binary(Binary.LESS, value, number(value.type(), 0)),
         ceil(value),
@@ -303,7 +295,7 @@ class MathOps extends MoveOps {
   }
 
   /** The nearest integer; of two, the even one. */
-  Value round(Value value) throws ModelFormatException {
+  Value round(Value value) {
     if (value.isConstant()) {
       return Value.of(value.constant().map(value.type(), Math::rint, x -> x, budget()));
     }
@@ -323,27 +315,27 @@ class MathOps extends MoveOps {
    * The same of numbers less than {@code 2^22}: floats near {@code 1.5 * 2^23} have no bits for
    * fractions, so that the addition rounds.
    */
-  Value roundSmall(Value value) throws ModelFormatException {
+  Value roundSmall(Value value) {
     return inSingle(value, real -> add(add(real, TO_WHOLE), -TO_WHOLE));
   }
 
   /** A step on reals as FLOAT, which all of them are computed in: FLOAT16 lacks some constants. */
-  Value inSingle(Value value, Step step) throws ModelFormatException {
-    Value result = step.of(cast(value, DataType.FLOAT));
+  Value inSingle(Value value, UnaryOperator<Value> step) {
+    Value result = step.apply(cast(value, DataType.FLOAT));
     return result.isConstant()
         ? cast(result, value.type())
         : Value.of(value.type(), result.shape(), operand(result));
   }
 
   /** Floats that are whole numbers of a type, as such. */
-  Value whole(Value value, DataType type) throws ModelFormatException {
+  Value whole(Value value, DataType type) {
     return value.isConstant() || !value.type().isFloat()
         ? cast(value, type)
         : Value.ofReal(type, value, () -> cast(value, type));
   }
 
   /** The first value where a condition holds, else the second, with broadcasting. */
-  Value select(Value condition, Value a, Value b) throws ModelFormatException {
+  Value select(Value condition, Value a, Value b) {
     if (condition.isOpen() || a.isOpen() || b.isOpen()) {
       return OpenSizes.select((Ops) this, condition, a, b);
     }
@@ -374,7 +366,7 @@ class MathOps extends MoveOps {
   }
 
   /** The elements in another type. */
-  Value cast(Value value, DataType type) throws ModelFormatException {
+  Value cast(Value value, DataType type) {
     if (value.type() == type) {
       return value;
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
 
 /** Products of matrices. */
 final class Matrices {
@@ -26,7 +26,7 @@ final class Matrices {
     table.add("MatMulInteger", Matrices::matmulInteger);
   }
 
-  private static void gemm(Node node) throws ModelFormatException {
+  private static void gemm(Node node) {
     Ops ops = node.ops();
     Value a = node.in(0);
     Value b = node.in(1);
@@ -60,7 +60,7 @@ final class Matrices {
     node.out(bias == null ? product : ops.add(product, bias));
   }
 
-  private static void matmulInteger(Node node) throws ModelFormatException {
+  private static void matmulInteger(Node node) {
     Ops ops = node.ops();
     Value a = shifted(node, 0, 2, DataType.FLOAT);
     Value b = shifted(node, 1, 3, DataType.FLOAT);
@@ -81,7 +81,7 @@ final class Matrices {
    * @param depth of how many products each is a sum
    * @param exact computes with integers
    */
-  static Value sums(Value real, long depth, Ops ops, Value.Integers exact) {
+  static Value sums(Value real, long depth, Ops ops, Supplier<Value> exact) {
     boolean isExact = depth * MOST_PRODUCT <= FIRST_ROUNDED;
     return Value.ofReal(
         DataType.INT32, real, isExact ? () -> ops.cast(real, DataType.INT32) : exact);
@@ -90,7 +90,7 @@ final class Matrices {
   /**
    * An 8-bit input less its zero point, in a type; that of the first matrix is one for each row.
    */
-  static Value shifted(Node node, int input, int zero, DataType type) throws ModelFormatException {
+  static Value shifted(Node node, int input, int zero, DataType type) {
     Ops ops = node.ops();
     Value value = node.in(input);
     if (!node.has(zero)) {
@@ -101,24 +101,24 @@ final class Matrices {
   }
 
   /** The values that belong to all columns, or to each. */
-  static Value point(Ops ops, Value value) throws ModelFormatException {
+  static Value point(Ops ops, Value value) {
     return value.count() == 1 ? ops.reshape(value) : value;
   }
 
   /** The values that belong to all rows, or to each. */
-  static Value ofRows(Ops ops, Value value) throws ModelFormatException {
+  static Value ofRows(Ops ops, Value value) {
     return value.rank() == 1 && value.count() > 1
         ? ops.reshape(value, value.count(), 1)
         : point(ops, value);
   }
 
   /** By minors along the first rows. */
-  private static void determinant(Node node) throws ModelFormatException {
+  private static void determinant(Node node) {
     node.out(minor(node.ops(), elements(node), 0, 0));
   }
 
   /** The elements of square matrices; of four rows at most, since there are n! products. */
-  private static Value[][] elements(Node node) throws ModelFormatException {
+  private static Value[][] elements(Node node) {
     Value value = node.in(0);
     int rank = value.rank();
     int size = rank < 2 ? 0 : value.dim(rank - 1);
@@ -136,7 +136,7 @@ final class Matrices {
   }
 
   /** The minors of each element, turned, with alternating signs, by the determinant. */
-  private static void inverse(Node node) throws ModelFormatException {
+  private static void inverse(Node node) {
     Ops ops = node.ops();
     Value[][] elements = elements(node);
     int size = elements.length;
@@ -158,8 +158,7 @@ final class Matrices {
   }
 
   /** The determinant of the rows from one on, without the columns of a set. */
-  private static Value minor(Ops ops, Value[][] elements, int row, int without)
-      throws ModelFormatException {
+  private static Value minor(Ops ops, Value[][] elements, int row, int without) {
     Value sum = null;
     boolean isAdded = true;
     for (int j = 0; j < elements.length; j++) {

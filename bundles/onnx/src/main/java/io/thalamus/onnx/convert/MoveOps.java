@@ -2,7 +2,6 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataFiles;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Budget;
@@ -31,7 +30,7 @@ class MoveOps extends Emitter {
   }
 
   /** The same elements in another shape. */
-  Value reshape(Value value, int... shape) throws ModelFormatException {
+  Value reshape(Value value, int... shape) {
     require(
         value.count() == Dims.count(shape),
         "the elements of " + value.text() + " do not fill the shape " + Dims.text(shape));
@@ -47,12 +46,12 @@ class MoveOps extends Emitter {
   }
 
   /** A vector of all elements. */
-  Value flat(Value value) throws ModelFormatException {
+  Value flat(Value value) {
     return reshape(value, value.count());
   }
 
   /** The elements at places that are counted by strides. */
-  Value view(Value value, int[] size, int[] strides, int offset) throws ModelFormatException {
+  Value view(Value value, int[] size, int[] strides, int offset) {
     if (value.isConstant()) {
       return Value.of(value.constant().view(size, strides, offset, budget()));
     }
@@ -64,8 +63,7 @@ class MoveOps extends Emitter {
         : strided(value, size, strides, offset);
   }
 
-  private Value strided(Value value, int[] size, int[] strides, int offset)
-      throws ModelFormatException {
+  private Value strided(Value value, int[] size, int[] strides, int offset) {
     return emit(
         value.type(),
         ThalamusExtension.AS_STRIDED,
@@ -76,7 +74,7 @@ class MoveOps extends Emitter {
   }
 
   /** The dimensions in another order. */
-  Value transpose(Value value, int... order) throws ModelFormatException {
+  Value transpose(Value value, int... order) {
     int[] size = Dims.permute(value.shape(), order);
     int[] moved = Arrays.stream(order).filter(axis -> value.dim(axis) != 1).toArray();
     if (Arrays.equals(moved, Arrays.stream(moved).sorted().toArray())) {
@@ -90,7 +88,7 @@ class MoveOps extends Emitter {
   }
 
   /** The dimensions with some axes moved behind all others. */
-  Value toEnd(Value value, int... axes) throws ModelFormatException {
+  Value toEnd(Value value, int... axes) {
     return transpose(value, Dims.join(others(value.rank(), axes), axes));
   }
 
@@ -102,7 +100,7 @@ class MoveOps extends Emitter {
   }
 
   /** The elements repeated to a shape. */
-  Value expand(Value value, int... shape) throws ModelFormatException {
+  Value expand(Value value, int... shape) {
     if (Arrays.equals(value.shape(), shape)) {
       return value;
     }
@@ -115,7 +113,7 @@ class MoveOps extends Emitter {
   }
 
   /** The slices along an axis whose numbers a value holds; none is negative. */
-  Value gather(Value value, int axis, Value indexes) throws ModelFormatException {
+  Value gather(Value value, int axis, Value indexes) {
     int[] shape =
         Dims.join(
             Arrays.copyOf(value.shape(), axis),
@@ -148,8 +146,7 @@ class MoveOps extends Emitter {
         emit(value.type(), OperationCode.GATHER, operand(value), int32(axis), index), shape);
   }
 
-  private Value gatherKnown(Value value, int axis, Tensor indexes, int[] shape)
-      throws ModelFormatException {
+  private Value gatherKnown(Value value, int axis, Tensor indexes, int[] shape) {
     int inner = Dims.count(value.shape(), axis + 1, value.rank());
     int outer = Dims.count(value.shape(), 0, axis);
     int[] places = budget().ints(Dims.count(shape));
@@ -168,7 +165,7 @@ class MoveOps extends Emitter {
   }
 
   /** The same value where a condition holds; where it does not, the execution fails. */
-  Value only(Value value, Value condition) throws ModelFormatException {
+  Value only(Value value, Value condition) {
     Value place = constant(DataType.INT32, new int[] {1}, 0);
     Value none = constant(DataType.INT32, new int[] {1}, 1);
     Value isHeld = reshape(condition, 1);
@@ -186,7 +183,7 @@ class MoveOps extends Emitter {
   }
 
   /** For each dimension a number of elements from one on, with a step that may be negative. */
-  Value slice(Value value, int[] starts, int[] steps, int[] sizes) throws ModelFormatException {
+  Value slice(Value value, int[] starts, int[] steps, int[] sizes) {
     if (Arrays.equals(sizes, value.shape()) && Arrays.stream(steps).allMatch(step -> step == 1)) {
       return value;
     }
@@ -211,7 +208,7 @@ class MoveOps extends Emitter {
   }
 
   /** Neighbours along one axis. */
-  Value part(Value value, int axis, int start, int size) throws ModelFormatException {
+  Value part(Value value, int axis, int start, int size) {
     int[] starts = new int[value.rank()];
     int[] steps = new int[value.rank()];
     Arrays.fill(steps, 1);
@@ -220,12 +217,12 @@ class MoveOps extends Emitter {
   }
 
   /** The slice at one place of an axis, without the axis. */
-  Value at(Value value, int axis, int place) throws ModelFormatException {
+  Value at(Value value, int axis, int place) {
     return reshape(part(value, axis, place, 1), Dims.remove(value.shape(), axis));
   }
 
   /** The elements along an axis in reverse order. */
-  Value reverse(Value value, int axis) throws ModelFormatException {
+  Value reverse(Value value, int axis) {
     int[] steps = new int[value.rank()];
     Arrays.fill(steps, 1);
     steps[axis] = -1;
@@ -235,7 +232,7 @@ class MoveOps extends Emitter {
   }
 
   /** Values one after the other along an axis. */
-  Value concat(List<Value> values, int axis) throws ModelFormatException {
+  Value concat(List<Value> values, int axis) {
     require(!values.isEmpty(), "it joins no values");
     List<Value> parts = values.stream().filter(value -> value.dim(axis) > 0).toList();
     if (parts.isEmpty()) {
@@ -276,7 +273,7 @@ class MoveOps extends Emitter {
   }
 
   /** Values of one shape as the slices of a new axis. */
-  Value stack(List<Value> values, int axis) throws ModelFormatException {
+  Value stack(List<Value> values, int axis) {
     List<Value> parts = new ArrayList<>();
     for (Value value : values) {
       parts.add(reshape(value, Dims.insert(value.shape(), axis, 1)));
@@ -285,7 +282,7 @@ class MoveOps extends Emitter {
   }
 
   /** The value with a number around it; negative amounts cut off. */
-  Value pad(Value value, int[] before, int[] after, double number) throws ModelFormatException {
+  Value pad(Value value, int[] before, int[] after, double number) {
     int[] starts = new int[value.rank()];
     int[] steps = new int[value.rank()];
     int[] sizes = value.shape().clone();
@@ -313,7 +310,7 @@ class MoveOps extends Emitter {
         : emit(inner.type(), OperationCode.PAD_V2, operand(inner), paddings, real(number));
   }
 
-  private Value padByParts(Value value, int[] more, double number) throws ModelFormatException {
+  private Value padByParts(Value value, int[] more, double number) {
     Value padded = value;
     for (int axis = 0; axis < value.rank(); axis++) {
       if (more[2 * axis] + more[2 * axis + 1] > 0) {

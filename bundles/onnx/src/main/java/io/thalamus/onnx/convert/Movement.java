@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import java.util.ArrayList;
@@ -26,7 +25,7 @@ final class Movement {
     table.add("CenterCropPad", Movement::centerCropPad);
   }
 
-  private static void transpose(Node node) throws ModelFormatException {
+  private static void transpose(Node node) {
     Value value = node.openIn(0);
     int[] order = node.list("perm");
     if (order == null) {
@@ -48,7 +47,7 @@ final class Movement {
     node.out(value.turned());
   }
 
-  private static void concat(Node node) throws ModelFormatException {
+  private static void concat(Node node) {
     List<Value> values = new ArrayList<>();
     for (int i = 0; i < node.inputs(); i++) {
       values.add(node.in(i));
@@ -58,7 +57,7 @@ final class Movement {
     node.out(node.ops().concat(values, axis));
   }
 
-  private static void split(Node node) throws ModelFormatException {
+  private static void split(Node node) {
     Value value = node.in(0);
     int axis = node.axis(node.setting("axis", 0), value.rank());
     int[] sizes = splitSizes(node, value.dim(axis), axis);
@@ -75,7 +74,7 @@ final class Movement {
     }
   }
 
-  private static int[] splitSizes(Node node, int size, int axis) throws ModelFormatException {
+  private static int[] splitSizes(Node node, int size, int axis) {
     if (node.isKnown(1)) {
       return node.ints(1);
     }
@@ -97,7 +96,7 @@ final class Movement {
     return sizes;
   }
 
-  private static void slice(Node node) throws ModelFormatException {
+  private static void slice(Node node) {
     Value value = node.in(0);
     if (node.opset() >= 10) {
       for (int i = 1; i < 5; i++) {
@@ -151,7 +150,7 @@ final class Movement {
     return size == 0 ? 0 : (int) Math.max(0, (first - last - step - 1L) / -(long) step);
   }
 
-  private static void pad(Node node) throws ModelFormatException {
+  private static void pad(Node node) {
     Value value = node.in(0);
     boolean isOld = node.opset() < 11;
     if (!isOld && (!node.isKnown(1) || node.has(3) && !node.isKnown(3))) {
@@ -186,8 +185,8 @@ final class Movement {
     node.out(padded);
   }
 
-  private static Value mirror(Node node, Value value, int axis, String mode, int before, int after)
-      throws ModelFormatException {
+  private static Value mirror(
+      Node node, Value value, int axis, String mode, int before, int after) {
     int size = value.dim(axis);
     int[] places = node.ops().budget().ints(Math.max(0, before + size + after));
     for (int i = 0; i < places.length; i++) {
@@ -196,8 +195,7 @@ final class Movement {
     return node.ops().gather(value, axis, node.ops().integers(new int[] {places.length}, places));
   }
 
-  private static int source(Node node, int place, int size, String mode)
-      throws ModelFormatException {
+  private static int source(Node node, int place, int size, String mode) {
     return switch (mode) {
       case "edge" -> Math.clamp(place, 0, size - 1);
       case "wrap" -> Math.floorMod(place, size);
@@ -210,7 +208,7 @@ final class Movement {
     };
   }
 
-  private static void tile(Node node) throws ModelFormatException {
+  private static void tile(Node node) {
     Value value = node.in(0);
     int[] repeats = new int[value.rank()];
     if (node.opset() >= 6 && !node.isKnown(1)) {
@@ -238,7 +236,7 @@ final class Movement {
     node.out(ops.reshape(ops.expand(ops.reshape(value, apart), full), shape));
   }
 
-  private static void expand(Node node) throws ModelFormatException {
+  private static void expand(Node node) {
     Value value = node.in(0);
     int[] shape = node.isKnown(1) ? node.ints(1) : node.stated(0, 1);
     int[] both = Dims.broadcast(value.shape(), shape);
@@ -246,7 +244,7 @@ final class Movement {
     node.out(node.ops().expand(value, both));
   }
 
-  private static void depthToSpace(Node node) throws ModelFormatException {
+  private static void depthToSpace(Node node) {
     Value value = node.in(0);
     int block = node.setting("blocksize", 0);
     node.require(value.rank() == 4 && block > 0, "it has no block size or not 4 dimensions");
@@ -262,7 +260,7 @@ final class Movement {
     node.out(ops.reshape(moved, value.dim(0), depth, value.dim(2) * block, value.dim(3) * block));
   }
 
-  private static void spaceToDepth(Node node) throws ModelFormatException {
+  private static void spaceToDepth(Node node) {
     Value value = node.in(0);
     int block = node.setting("blocksize", 0);
     node.require(value.rank() == 4 && block > 0, "it has no block size or not 4 dimensions");
@@ -274,7 +272,7 @@ final class Movement {
     node.out(ops.reshape(moved, value.dim(0), value.dim(1) * block * block, height, width));
   }
 
-  private static void trilu(Node node) throws ModelFormatException {
+  private static void trilu(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     node.require(value.rank() >= 2, "its input is no matrix");
@@ -297,7 +295,7 @@ final class Movement {
     node.out(ops.select(isKept, value, ops.number(value.type(), 0)));
   }
 
-  private static void centerCropPad(Node node) throws ModelFormatException {
+  private static void centerCropPad(Node node) {
     Value value = node.in(0);
     int[] given = node.list("axes");
     int[] axes = given == null ? Dims.range(value.rank()) : node.axes(given, value.rank());

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.OnnxAttribute;
 import io.thalamus.onnx.file.OnnxGraph;
 import io.thalamus.onnx.file.OnnxNode;
 import io.thalamus.onnx.file.OnnxTensor;
 import io.thalamus.onnx.file.OnnxValue;
+import io.thalamus.onnx.file.Refusal;
 import io.thalamus.onnx.fold.Budget;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensors;
@@ -75,7 +75,7 @@ final class NeededSizes {
       } catch (ArithmeticException
           | NegativeArraySizeException
           | IndexOutOfBoundsException
-          | ModelFormatException e) {
+          | Refusal e) {
         // A damaged one, which its converter reports.
         continue;
       }
@@ -135,7 +135,7 @@ final class NeededSizes {
   }
 
   /** Integers of a setting, or of a constant where they are an input; null where they are none. */
-  private long[] numbers(OnnxNode node, String name, int input) throws ModelFormatException {
+  private long[] numbers(OnnxNode node, String name, int input) {
     OnnxAttribute attribute = node.attributes().get(name);
     if (attribute != null) {
       return attribute.ints().toArray();
@@ -150,7 +150,7 @@ final class NeededSizes {
     return (int) (axis < 0 ? axis + dims.length : axis);
   }
 
-  private void follow(OnnxNode node) throws ModelFormatException {
+  private void follow(OnnxNode node) {
     String type = node.type();
     OnnxAttribute value = node.attributes().get("value");
     if (type.equals("Constant") && value != null && value.tensor() != null) {
@@ -189,7 +189,7 @@ final class NeededSizes {
     }
   }
 
-  private void moved(OnnxNode node, String type, long... x) throws ModelFormatException {
+  private void moved(OnnxNode node, String type, long... x) {
     switch (type) {
       case "Transpose" -> {
         long[] given = numbers(node, "perm", -1);
@@ -299,7 +299,7 @@ final class NeededSizes {
   }
 
   /** Operators that read a second value, mostly a constant. */
-  private void beside(OnnxNode node, String type, long[] x, long... w) throws ModelFormatException {
+  private void beside(OnnxNode node, String type, long[] x, long... w) {
     switch (type) {
       case "MatMul" -> {
         if (x.length >= 2 && w.length >= 2) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import java.util.Set;
@@ -29,7 +28,7 @@ final class NoElements {
   private NoElements() {}
 
   /** Returns whether an operator is one for here, and converts it then. */
-  static boolean convert(Node node) throws ModelFormatException {
+  static boolean convert(Node node) {
     String name = node.onnx().type();
     boolean isQuestion = QUESTIONS.contains(name);
     if (!node.onnx().domain().isEmpty() || !isQuestion && !SAME.contains(name) || !node.has(0)) {

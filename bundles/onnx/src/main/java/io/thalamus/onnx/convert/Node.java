@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.Numbers;
 import io.thalamus.onnx.file.OnnxAttribute;
 import io.thalamus.onnx.file.OnnxGraph;
 import io.thalamus.onnx.file.OnnxNode;
+import io.thalamus.onnx.file.Refusal;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
 import io.thalamus.onnx.fold.Tensors;
@@ -49,11 +49,11 @@ final class Node {
     return scope.opset();
   }
 
-  ModelFormatException refuse(String reason) {
-    return new ModelFormatException(reason);
+  Refusal refuse(String reason) {
+    return new Refusal(reason);
   }
 
-  void require(boolean condition, String reason) throws ModelFormatException {
+  void require(boolean condition, String reason) {
     if (!condition) {
       throw refuse(reason);
     }
@@ -69,7 +69,7 @@ final class Node {
     return input < inputs() && !onnx.inputs().get(input).isEmpty();
   }
 
-  Value in(int input) throws ModelFormatException {
+  Value in(int input) {
     Value value = openIn(input);
     require(
         !value.isOpen(),
@@ -78,20 +78,20 @@ final class Node {
   }
 
   /** The same, of which only an execution may tell the size. */
-  Value openIn(int input) throws ModelFormatException {
+  Value openIn(int input) {
     Value value = any(input);
     require(!value.isSequence(), "'" + onnx.inputs().get(input) + "' is a sequence");
     return value;
   }
 
   /** A value or a list of values. */
-  Value any(int input) throws ModelFormatException {
+  Value any(int input) {
     require(has(input), "input " + input + " is missing");
     return scope.get(onnx.inputs().get(input));
   }
 
   /** The values of an input that is a list. */
-  List<Value> sequence(int input) throws ModelFormatException {
+  List<Value> sequence(int input) {
     Value value = any(input);
     require(value.isSequence(), "'" + onnx.inputs().get(input) + "' is no sequence");
     require(
@@ -101,12 +101,12 @@ final class Node {
   }
 
   /** Returns whether an input is there and its value known now. */
-  boolean isKnown(int input) throws ModelFormatException {
+  boolean isKnown(int input) {
     return has(input) && in(input).isConstant();
   }
 
   /** The value of an input that must be known now. */
-  Tensor known(int input) throws ModelFormatException {
+  Tensor known(int input) {
     Value value = in(input);
     require(
         value.isConstant(),
@@ -115,7 +115,7 @@ final class Node {
   }
 
   /** The integers of an input that must be known now; those beyond 32 bits are brought within. */
-  int[] ints(int input) throws ModelFormatException {
+  int[] ints(int input) {
     long[] values = known(input).integers();
     return Arrays.stream(values).mapToInt(Node::clamped).toArray();
   }
@@ -124,27 +124,27 @@ final class Node {
     return Math.clamp(value, Integer.MIN_VALUE, Integer.MAX_VALUE);
   }
 
-  int onlyInt(int input) throws ModelFormatException {
+  int onlyInt(int input) {
     int[] values = ints(input);
     require(values.length == 1, "'" + onnx.inputs().get(input) + "' is not one number");
     return values[0];
   }
 
-  double onlyNumber(int input) throws ModelFormatException {
+  double onlyNumber(int input) {
     Tensor value = known(input);
     require(value.count() == 1, "'" + onnx.inputs().get(input) + "' is not one number");
     return value.number(0);
   }
 
   /** An axis as it is counted from 0. */
-  int axis(int axis, int rank) throws ModelFormatException {
+  int axis(int axis, int rank) {
     int counted = axis < 0 ? axis + rank : axis;
     require(counted >= 0 && counted < rank, "axis " + axis + " is not one of " + rank);
     return counted;
   }
 
   /** Axes as they are counted from 0, each once. */
-  int[] axes(int[] axes, int rank) throws ModelFormatException {
+  int[] axes(int[] axes, int rank) {
     int[] counted = new int[axes.length];
     for (int i = 0; i < axes.length; i++) {
       counted[i] = axis(axes[i], rank);
@@ -190,7 +190,7 @@ final class Node {
   }
 
   /** A list of so many integers, with what it is where the file has none. */
-  int[] list(String name, int size, int otherwise) throws ModelFormatException {
+  int[] list(String name, int size, int otherwise) {
     int[] values = list(name);
     if (values == null) {
       values = new int[size];
@@ -215,21 +215,21 @@ final class Node {
   }
 
   /** A constant among the settings. */
-  Value tensor(String name) throws ModelFormatException {
+  Value tensor(String name) {
     OnnxAttribute attribute = onnx.attributes().get(name);
     require(attribute != null && attribute.tensor() != null, "its " + name + " is missing");
     return Value.of(Tensors.of(attribute.tensor(), ops().budget()));
   }
 
   /** The type that a setting names. */
-  DataType type(String name, DataType otherwise) throws ModelFormatException {
+  DataType type(String name, DataType otherwise) {
     DataType type = anyType(name, otherwise);
     require(!type.is4Bit(), "it gives " + type);
     return type;
   }
 
   /** The same, also where it has 4 bits. */
-  DataType anyType(String name, DataType otherwise) throws ModelFormatException {
+  DataType anyType(String name, DataType otherwise) {
     int code = setting(name, otherwise.code());
     return DataType.of(code).orElseThrow(() -> refuse("it gives " + DataType.text(code)));
   }
@@ -245,8 +245,7 @@ final class Node {
   }
 
   /** Returns the result of another operator of ONNX for these values. */
-  Value compute(String operator, Map<String, OnnxAttribute> settings, Value... values)
-      throws ModelFormatException {
+  Value compute(String operator, Map<String, OnnxAttribute> settings, Value... values) {
     return compute(operator, settings, List.of(values), 1).getFirst();
   }
 
@@ -255,8 +254,7 @@ final class Node {
    * that is left out.
    */
   List<Value> compute(
-      String operator, Map<String, OnnxAttribute> settings, List<Value> values, int count)
-      throws ModelFormatException {
+      String operator, Map<String, OnnxAttribute> settings, List<Value> values, int count) {
     List<String> names = new ArrayList<>();
     OnnxGraph alone = new OnnxGraph("", List.of(), Map.of(), List.of(), List.of(), Map.of());
     Scope inner = new Scope(alone, null, ops().budget(), opset());
@@ -276,7 +274,7 @@ final class Node {
   }
 
   /** Gives an output; one that is not wanted is dropped. */
-  void out(int output, Value value) throws ModelFormatException {
+  void out(int output, Value value) {
     if (wants(output)) {
       boolean mayBeSizes =
           output == 0
@@ -298,7 +296,7 @@ final class Node {
     }
   }
 
-  void out(Value value) throws ModelFormatException {
+  void out(Value value) {
     out(0, value);
   }
 
@@ -308,7 +306,7 @@ final class Node {
   }
 
   /** The same, which must be there. */
-  int[] stated(int output, int input) throws ModelFormatException {
+  int[] stated(int output, int input) {
     int[] shape = declared(output);
     require(
         shape != null && Dims.count(shape) > 0,

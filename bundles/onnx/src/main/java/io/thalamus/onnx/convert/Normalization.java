@@ -2,7 +2,6 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
@@ -28,7 +27,7 @@ final class Normalization {
   }
 
   /** One factor for each channel, to be broadcast. */
-  private static Value perChannel(Ops ops, Value factor, int rank) throws ModelFormatException {
+  private static Value perChannel(Ops ops, Value factor, int rank) {
     int[] shape = new int[Math.max(1, rank - 1)];
     Arrays.fill(shape, 1);
     shape[0] = factor.count();
@@ -37,14 +36,13 @@ final class Normalization {
 
   /** {@code (value - mean) / sqrt(variance + epsilon)}, by factors that are folded. */
   private static Value scaled(
-      Ops ops, Value value, Value mean, Value variance, double epsilon, Value scale, Value bias)
-      throws ModelFormatException {
+      Ops ops, Value value, Value mean, Value variance, double epsilon, Value scale, Value bias) {
     Value factor = ops.div(scale, ops.unary(Unary.SQRT, ops.add(variance, epsilon)));
     Value shift = ops.sub(bias, ops.mul(mean, factor));
     return ops.add(ops.mul(value, factor), shift);
   }
 
-  private static void batch(Node node) throws ModelFormatException {
+  private static void batch(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     node.require(node.setting("spatial", 1) == 1, "it normalizes each place for itself");
@@ -71,21 +69,19 @@ final class Normalization {
     node.out(2, running(ops, node.in(4), spread, momentum));
   }
 
-  private static Value running(Ops ops, Value before, Value now, double momentum)
-      throws ModelFormatException {
+  private static Value running(Ops ops, Value before, Value now, double momentum) {
     return ops.add(
         ops.mul(before, momentum), ops.mul(ops.reshape(now, before.shape()), 1 - momentum));
   }
 
   /** Mean 0 and variance 1 along some axes. */
-  private static Value standardized(Ops ops, Value value, double epsilon, int... axes)
-      throws ModelFormatException {
+  private static Value standardized(Ops ops, Value value, double epsilon, int... axes) {
     Value rest = ops.sub(value, ops.reduce(Reduction.MEAN, value, axes));
     Value variance = ops.reduce(Reduction.MEAN, ops.square(rest), axes);
     return ops.div(rest, ops.unary(Unary.SQRT, ops.add(variance, epsilon)));
   }
 
-  private static void instance(Node node) throws ModelFormatException {
+  private static void instance(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     int[] axes = Arrays.stream(Dims.range(value.rank())).skip(2).toArray();
@@ -99,7 +95,7 @@ final class Normalization {
     return Arrays.stream(Dims.range(value.rank())).skip(axis).toArray();
   }
 
-  private static void layer(Node node) throws ModelFormatException {
+  private static void layer(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     int axis = node.axis(node.setting("axis", -1), value.rank());
@@ -123,8 +119,7 @@ final class Normalization {
   }
 
   /** Mean 0 and variance 1 along the axes from one on, then scaled and moved; bias may be null. */
-  static Value layer(Ops ops, Value value, int axis, double epsilon, Value scale, Value bias)
-      throws ModelFormatException {
+  static Value layer(Ops ops, Value value, int axis, double epsilon, Value scale, Value bias) {
     List<Integer> inputs =
         List.of(
             ops.operand(value),
@@ -135,7 +130,7 @@ final class Normalization {
     return ops.emit(ThalamusExtension.LAYER_NORMALIZATION, inputs, value.type()).getFirst();
   }
 
-  private static void group(Node node) throws ModelFormatException {
+  private static void group(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     int groups = node.setting("num_groups", 0);
@@ -159,15 +154,14 @@ final class Normalization {
             perChannel(ops, bias, value.rank())));
   }
 
-  private static void rms(Node node) throws ModelFormatException {
+  private static void rms(Node node) {
     Value value = node.in(0);
     int axis = node.axis(node.setting("axis", -1), value.rank());
     node.out(rms(node.ops(), value, axis, node.real("epsilon", EPSILON), node.in(1)));
   }
 
   /** A mean square of 1 along the axes from one on, then scaled. */
-  static Value rms(Ops ops, Value value, int axis, double epsilon, Value scale)
-      throws ModelFormatException {
+  static Value rms(Ops ops, Value value, int axis, double epsilon, Value scale) {
     Value wide = ops.cast(value, DataType.FLOAT);
     Value mean = ops.reduce(Reduction.MEAN, ops.square(wide), from(value, axis));
     Value size = ops.unary(Unary.SQRT, ops.add(mean, epsilon));
@@ -175,7 +169,7 @@ final class Normalization {
     return ops.mul(plain, ops.cast(scale, value.type()));
   }
 
-  private static void meanVariance(Node node) throws ModelFormatException {
+  private static void meanVariance(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     int[] given = node.list("axes");
@@ -186,7 +180,7 @@ final class Normalization {
   }
 
   /** Divides by the size; what is 0 stays so. */
-  private static void lp(Node node) throws ModelFormatException {
+  private static void lp(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     int axis = node.axis(node.setting("axis", -1), value.rank());
@@ -202,7 +196,7 @@ final class Normalization {
     node.out(ops.div(value, divisor));
   }
 
-  private static void lrn(Node node) throws ModelFormatException {
+  private static void lrn(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     int size = node.setting("size", 0);

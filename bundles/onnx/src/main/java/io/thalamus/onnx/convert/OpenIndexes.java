@@ -2,7 +2,6 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -18,7 +17,7 @@ final class OpenIndexes {
 
   // ---- by indexes ----
 
-  static void gatherElements(Node node) throws ModelFormatException {
+  static void gatherElements(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     Value indexes = OpenSizes.cast(ops, node.openIn(1), DataType.INT32);
@@ -43,7 +42,7 @@ final class OpenIndexes {
     node.out(OpenSizes.gatherNd(ops, value, OpenSizes.concat(ops, tuple, value.rank())));
   }
 
-  static void oneHot(Node node) throws ModelFormatException {
+  static void oneHot(Node node) {
     Ops ops = node.ops();
     Value indexes = OpenSizes.cast(ops, node.openIn(0), DataType.INT32);
     int rank = indexes.rank() + 1;
@@ -64,7 +63,7 @@ final class OpenIndexes {
 
   // ---- replaced elements ----
 
-  static void scatterElements(Node node) throws ModelFormatException {
+  static void scatterElements(Node node) {
     Ops ops = node.ops();
     Value data = node.openIn(0);
     Value indexes = OpenSizes.cast(ops, node.openIn(1), DataType.INT32);
@@ -96,7 +95,7 @@ final class OpenIndexes {
    * fails where a row has two, since elements with places of their own would cost a comparison
    * each.
    */
-  private static Value ofRows(Ops ops, Value rows) throws ModelFormatException {
+  private static Value ofRows(Ops ops, Value rows) {
     Value least = OpenSizes.reduce(ops, OperationCode.REDUCE_MIN, rows, 1, false);
     Value most = OpenSizes.reduce(ops, OperationCode.REDUCE_MAX, rows, 1, false);
     Value isOne = OpenSizes.binary(ops, Binary.EQUAL, least, most);
@@ -106,7 +105,7 @@ final class OpenIndexes {
     return OpenSizes.binary(ops, Binary.ADD, places, nothing);
   }
 
-  static void scatterNd(Node node) throws ModelFormatException {
+  static void scatterNd(Node node) {
     Ops ops = node.ops();
     Value data = node.openIn(0);
     Value indexes = OpenSizes.cast(ops, node.openIn(1), DataType.INT32);
@@ -140,8 +139,7 @@ final class OpenIndexes {
    *
    * @param places for each update the row that it is meant for
    */
-  private static Value scattered(Node node, Value rows, Value places, Value updates)
-      throws ModelFormatException {
+  private static Value scattered(Node node, Value rows, Value places, Value updates) {
     Ops ops = node.ops();
     String reduction = node.text("reduction", "none");
     boolean isSum = reduction.equals("add");
@@ -175,7 +173,7 @@ final class OpenIndexes {
   }
 
   /** Products of stacks of matrices; a stack of one, or a matrix alone, is that of each. */
-  static Value product(Ops ops, Value a, Value b) throws ModelFormatException {
+  static Value product(Ops ops, Value a, Value b) {
     int[] shape = Dims.with(a.shape(), a.rank() - 1, b.dim(b.rank() - 1));
     for (int i = 0; i < a.rank() - 2 && a.rank() == b.rank(); i++) {
       shape[i] = shape[i] == 1 ? b.dim(i) : shape[i];
@@ -192,7 +190,7 @@ final class OpenIndexes {
 
   // ---- sums and order ----
 
-  static void cumSum(Node node) throws ModelFormatException {
+  static void cumSum(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     int axis = node.axis(node.onlyInt(1), value.rank());
@@ -216,7 +214,7 @@ final class OpenIndexes {
    *
    * @param count how many are wanted, as one number
    */
-  static void sort(Node node, Value row, Value count) throws ModelFormatException {
+  static void sort(Node node, Value row, Value count) {
     Ops ops = node.ops();
     Binary isBefore = node.flag("largest", true) ? Binary.GREATER : Binary.LESS;
     Value places = OpenSizes.places(ops, row, 0);

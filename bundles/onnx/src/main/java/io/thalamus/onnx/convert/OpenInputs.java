@@ -3,7 +3,6 @@ package io.thalamus.onnx.convert;
 
 import io.thalamus.model.Model;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataFiles;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxAttribute;
@@ -11,6 +10,7 @@ import io.thalamus.onnx.file.OnnxGraph;
 import io.thalamus.onnx.file.OnnxModel;
 import io.thalamus.onnx.file.OnnxTensor;
 import io.thalamus.onnx.file.OnnxValue;
+import io.thalamus.onnx.file.Refusal;
 import io.thalamus.onnx.fold.Budget;
 import io.thalamus.onnx.fold.Tensors;
 import java.util.Arrays;
@@ -81,11 +81,10 @@ public final class OpenInputs {
    * Converts a file.
    *
    * @param chosen dimensions of inputs by name, or by number where no input is called so
-   * @throws ModelFormatException as {@link GraphConverter#convert}
+   * @throws Refusal as {@link GraphConverter#convert}
    */
   public Model convert(
-      OnnxModel file, DataFiles files, Converters converters, Map<String, Shape> chosen)
-      throws ModelFormatException {
+      OnnxModel file, DataFiles files, Converters converters, Map<String, Shape> chosen) {
     List<String> names =
         file.graph().inputs().stream()
             .map(OnnxValue::name)
@@ -95,7 +94,7 @@ public final class OpenInputs {
     chosen.forEach((name, shape) -> given.put(named(name, names), shape));
     boolean isGiven =
         given.keySet().containsAll(open.keySet()) || !names.containsAll(given.keySet());
-    ModelFormatException first = null;
+    Refusal first = null;
     long tried = 0;
     // The sizes in the file's shapes are looked for only if nothing else fits.
     Iterator<Map<String, Shape>> choices =
@@ -119,14 +118,14 @@ public final class OpenInputs {
       Budget budget = new Budget(files.size());
       try {
         return GraphConverter.convert(file, files, converters, shapes, budget, first != null);
-      } catch (ModelFormatException e) {
+      } catch (Refusal e) {
         first = first == null ? e : first;
         tried += budget.taken();
       }
     }
     throw isGiven
         ? first
-        : new ModelFormatException(
+        : new Refusal(
             first.getMessage() + " (open dimensions were taken as 1; give others by their input)",
             first);
   }
@@ -188,7 +187,7 @@ public final class OpenInputs {
                     counts.merge(value, 1, Integer::sum);
                   }
                 }
-              } catch (ModelFormatException e) {
+              } catch (Refusal e) {
                 // Damaged; the operator that reads it says so.
               }
             });

@@ -3,8 +3,8 @@ package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.file.Refusal;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.ArrayList;
@@ -21,7 +21,7 @@ final class OpenMoves {
 
   // ---- shapes ----
 
-  static void shape(Node node) throws ModelFormatException {
+  static void shape(Node node) {
     Value value = node.openIn(0);
     int end = node.setting("end", value.rank());
     int start = node.setting("start", 0);
@@ -38,7 +38,7 @@ final class OpenMoves {
     node.out(shape.isConstant() ? shape : shape.with(new Sizes(known)));
   }
 
-  static void count(Node node) throws ModelFormatException {
+  static void count(Node node) {
     Value value = node.openIn(0);
     Value product = node.ops().number(DataType.INT64, 1);
     for (int i = 0; i < value.rank(); i++) {
@@ -48,7 +48,7 @@ final class OpenMoves {
   }
 
   /** Sizes as far as they are known; 0 for others, {@code least} for what is less. */
-  private static int[] sizes(Node node, int input, int least) throws ModelFormatException {
+  private static int[] sizes(Node node, int input, int least) {
     Value value = node.in(input);
     Sizes sizes = Sizes.of(value);
     node.require(value.rank() == 1, value.text() + " is no shape");
@@ -60,7 +60,7 @@ final class OpenMoves {
     return shape;
   }
 
-  static void reshape(Node node) throws ModelFormatException {
+  static void reshape(Node node) {
     Value value = node.openIn(0);
     boolean mayBeNone = node.flag("allowzero", false);
     int[] shape;
@@ -115,7 +115,7 @@ final class OpenMoves {
         : target;
   }
 
-  static void flatten(Node node) throws ModelFormatException {
+  static void flatten(Node node) {
     Value value = node.openIn(0);
     int axis = node.setting("axis", 1);
     int split = axis == value.rank() ? axis : node.axis(axis, value.rank());
@@ -124,20 +124,20 @@ final class OpenMoves {
     node.out(OpenSizes.reshape(node.ops(), value, before, behind));
   }
 
-  private static int[] axes(Node node) throws ModelFormatException {
+  private static int[] axes(Node node) {
     int[] axes = node.has(1) ? node.ints(1) : node.list("axes");
     node.require(axes != null, "it names no axes");
     return axes;
   }
 
-  static void squeeze(Node node) throws ModelFormatException {
+  static void squeeze(Node node) {
     Value value = node.openIn(0);
     int[] axes = node.axes(axes(node), value.rank());
     int[] shape = Dims.permute(value.shape(), MoveOps.others(value.rank(), axes));
     node.out(OpenSizes.reshape(node.ops(), value, shape));
   }
 
-  static void unsqueeze(Node node) throws ModelFormatException {
+  static void unsqueeze(Node node) {
     Value value = node.openIn(0);
     int[] given = axes(node);
     int[] axes = node.axes(given, value.rank() + given.length);
@@ -149,7 +149,7 @@ final class OpenMoves {
     node.out(OpenSizes.reshape(node.ops(), value, shape));
   }
 
-  static void transpose(Node node) throws ModelFormatException {
+  static void transpose(Node node) {
     Value value = node.openIn(0);
     int[] order = node.list("perm");
     if (order == null) {
@@ -166,7 +166,7 @@ final class OpenMoves {
 
   // ---- places ----
 
-  static void concat(Node node) throws ModelFormatException {
+  static void concat(Node node) {
     List<Value> values = new ArrayList<>();
     for (int i = 0; i < node.inputs(); i++) {
       values.add(node.openIn(i));
@@ -179,7 +179,7 @@ final class OpenMoves {
     node.out(OpenSizes.concat(node.ops(), values, axis));
   }
 
-  static void slice(Node node) throws ModelFormatException {
+  static void slice(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     boolean isOld = node.opset() < 10;
@@ -202,7 +202,7 @@ final class OpenMoves {
   }
 
   /** Starts or ends; those beyond 30 bits, which stand for all there is, are brought within. */
-  private static Value limits(Node node, int input, String name) throws ModelFormatException {
+  private static Value limits(Node node, int input, String name) {
     Ops ops = node.ops();
     int[] known =
         node.opset() < 10 ? node.list(name) : node.isKnown(input) ? node.ints(input) : null;
@@ -219,8 +219,7 @@ final class OpenMoves {
   }
 
   /** A part along one axis. Backwards it is one of what is turned round. */
-  private static Value slice(Ops ops, Value value, int axis, Value start, Value end, int step)
-      throws ModelFormatException {
+  private static Value slice(Ops ops, Value value, int axis, Value start, Value end, int step) {
     boolean isKnown = start.isConstant() && end.isConstant();
     if (isKnown && value.dim(axis) > 0) {
       int size = value.dim(axis);
@@ -268,13 +267,13 @@ final class OpenMoves {
     return OpenSizes.gather(ops, part, axis, OpenSizes.binary(ops, Binary.MUL, places, factor));
   }
 
-  private static Value fromFront(Ops ops, Value place, Value size) throws ModelFormatException {
+  private static Value fromFront(Ops ops, Value place, Value size) {
     Value isBehind = ops.binary(Binary.LESS, place, ops.number(DataType.INT64, 0));
     return ops.select(isBehind, ops.add(place, size), place);
   }
 
   /** A number around a value, of which the amount may be computed, but not cut off. */
-  static void pad(Node node) throws ModelFormatException {
+  static void pad(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     String mode = node.text("mode", "constant");
@@ -325,13 +324,12 @@ final class OpenMoves {
   private static Value none(Ops ops) {
     try {
       return ops.constant(DataType.INT32, new int[] {1}, 0);
-    } catch (ModelFormatException e) {
+    } catch (Refusal e) {
       throw new IllegalStateException(e);
     }
   }
 
-  private static Value around(Ops ops, Value value, int axis, int count, double number)
-      throws ModelFormatException {
+  private static Value around(Ops ops, Value value, int axis, int count, double number) {
     int[] shape = Dims.with(value.shape(), axis, count);
     for (int i = 0; i < shape.length; i++) {
       Emitter.require(i == axis || shape[i] > 0, "it pads " + value.text());
@@ -340,7 +338,7 @@ final class OpenMoves {
     return ops.fill(value.type(), shape, number);
   }
 
-  static void tile(Node node) throws ModelFormatException {
+  static void tile(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     boolean isPlain = value.type().isFloat() || value.type().operand().equals(INTEGERS);
@@ -360,7 +358,7 @@ final class OpenMoves {
             ops.operand(ops.cast(node.in(1), DataType.INT32))));
   }
 
-  static void split(Node node) throws ModelFormatException {
+  static void split(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     int axis = node.axis(node.setting("axis", 0), value.rank());
@@ -381,7 +379,7 @@ final class OpenMoves {
     }
   }
 
-  static void gather(Node node) throws ModelFormatException {
+  static void gather(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     int axis = node.axis(node.setting("axis", 0), value.rank());
@@ -390,7 +388,7 @@ final class OpenMoves {
     node.out(OpenSizes.gather(ops, value, axis, counted(ops, places, size)));
   }
 
-  static Value counted(Ops ops, Value places, Value size) throws ModelFormatException {
+  static Value counted(Ops ops, Value places, Value size) {
     if (places.isConstant()) {
       return Indexing.counted(ops, places, size);
     }
@@ -402,7 +400,7 @@ final class OpenMoves {
         places);
   }
 
-  static void gatherNd(Node node) throws ModelFormatException {
+  static void gatherNd(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     Value places = OpenSizes.cast(ops, node.openIn(1), DataType.INT32);
@@ -419,7 +417,7 @@ final class OpenMoves {
     node.out(OpenSizes.gatherNd(ops, value, counted));
   }
 
-  static void compress(Node node) throws ModelFormatException {
+  static void compress(Node node) {
     Ops ops = node.ops();
     Value value = node.hasSetting("axis") ? node.openIn(0) : OpenSizes.flat(ops, node.openIn(0));
     int axis = node.axis(node.setting("axis", 0), value.rank());
@@ -432,14 +430,14 @@ final class OpenMoves {
             : OpenSizes.gather(ops, value, axis, OpenSizes.flat(ops, places)));
   }
 
-  static void nonZero(Node node) throws ModelFormatException {
+  static void nonZero(Node node) {
     Value value = node.openIn(0);
     Value places = OpenSizes.found(node.ops(), value, new int[] {value.rank(), 0}, true);
     places.setTurned(OpenSizes.found(node.ops(), value, new int[] {0, value.rank()}, false));
     node.out(places);
   }
 
-  static void nonMaxSuppression(Node node) throws ModelFormatException {
+  static void nonMaxSuppression(Node node) {
     Ops ops = node.ops();
     node.out(
         ops.emitSized(
@@ -456,7 +454,7 @@ final class OpenMoves {
 
   // ---- made of sizes ----
 
-  static void range(Node node) throws ModelFormatException {
+  static void range(Node node) {
     Ops ops = node.ops();
     Value start = ops.reshape(node.in(0));
     Value step = ops.reshape(node.in(2));
@@ -474,7 +472,7 @@ final class OpenMoves {
     node.out(OpenSizes.binary(ops, Binary.ADD, steps, start));
   }
 
-  static void constantOfShape(Node node) throws ModelFormatException {
+  static void constantOfShape(Node node) {
     Value value =
         node.hasSetting("value") ? node.tensor("value") : node.ops().number(DataType.FLOAT, 0);
     node.require(value.count() == 1, "its value is not one number");
@@ -484,7 +482,7 @@ final class OpenMoves {
             node.ops(), value.type(), sizes(node, 0, 0), sizes, value.constant().number(0)));
   }
 
-  static void expand(Node node) throws ModelFormatException {
+  static void expand(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     DataType type = value.type() == DataType.BOOL ? DataType.INT32 : value.type();
@@ -495,7 +493,7 @@ final class OpenMoves {
   }
 
   /** As many as there are at most, behind those that there are least ones. */
-  static void topK(Node node) throws ModelFormatException {
+  static void topK(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     int axis = node.axis(node.setting("axis", -1), value.rank());

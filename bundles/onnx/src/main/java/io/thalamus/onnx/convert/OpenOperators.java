@@ -3,7 +3,6 @@ package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -12,13 +11,14 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /**
  * Operators on values of which only an execution tells a size, or with results of such sizes. Those
  * that are not here take known sizes alone.
  */
 final class OpenOperators {
-  private static final Map<String, OperatorConverter> TABLE = table();
+  private static final Map<String, Consumer<Node>> TABLE = table();
 
   /** Operators that are told a size by an input that may be computed. */
   private static final Map<String, int[]> TOLD =
@@ -35,8 +35,8 @@ final class OpenOperators {
 
   private OpenOperators() {}
 
-  private static Map<String, OperatorConverter> table() {
-    Map<String, OperatorConverter> table = new HashMap<>();
+  private static Map<String, Consumer<Node>> table() {
+    Map<String, Consumer<Node>> table = new HashMap<>();
     Elementwise.PAIRS.forEach((name, function) -> table.put(name, pairs(function)));
     table.put("Pow", pairs(Binary.POW));
     table.put("Max", pairs(Binary.MAXIMUM));
@@ -101,17 +101,17 @@ final class OpenOperators {
   }
 
   /** Returns whether an operator is one for here, and converts it then. */
-  static boolean convert(Node node) throws ModelFormatException {
+  static boolean convert(Node node) {
     String name = node.onnx().type();
-    OperatorConverter converter = node.onnx().domain().isEmpty() ? TABLE.get(name) : null;
+    Consumer<Node> converter = node.onnx().domain().isEmpty() ? TABLE.get(name) : null;
     if (converter == null || !isOpen(node) && !isToldLater(node, name)) {
       return false;
     }
-    converter.convert(node);
+    converter.accept(node);
     return true;
   }
 
-  private static boolean isOpen(Node node) throws ModelFormatException {
+  private static boolean isOpen(Node node) {
     for (int i = 0; i < node.inputs(); i++) {
       if (node.has(i) && node.any(i).isOpen()) {
         return true;
@@ -121,7 +121,7 @@ final class OpenOperators {
   }
 
   /** Returns whether a size is computed that the file does not state. */
-  private static boolean isToldLater(Node node, String name) throws ModelFormatException {
+  private static boolean isToldLater(Node node, String name) {
     for (int input : TOLD.getOrDefault(name, new int[0])) {
       boolean isNew =
           switch (name) {
@@ -140,15 +140,15 @@ final class OpenOperators {
 
   // ---- each element ----
 
-  private static OperatorConverter single(Unary function) {
+  private static Consumer<Node> single(Unary function) {
     return node -> node.out(OpenSizes.unary(node.ops(), function, node.openIn(0)));
   }
 
-  private static OperatorConverter pairs(Binary function) {
+  private static Consumer<Node> pairs(Binary function) {
     return node -> pairs(node, function);
   }
 
-  private static void pairs(Node node, Binary function) throws ModelFormatException {
+  private static void pairs(Node node, Binary function) {
     Value result = node.openIn(0);
     for (int i = 1; i < node.inputs(); i++) {
       Value next = node.openIn(i);
@@ -159,27 +159,27 @@ final class OpenOperators {
     node.out(result);
   }
 
-  private static void ceil(Node node) throws ModelFormatException {
+  private static void ceil(Node node) {
     Ops ops = node.ops();
     Value turned = OpenSizes.unary(ops, Unary.NEG, node.openIn(0));
     Value whole = OpenSizes.unary(ops, Unary.FLOOR, turned);
     node.out(OpenSizes.unary(ops, Unary.NEG, whole));
   }
 
-  private static void cos(Node node) throws ModelFormatException {
+  private static void cos(Node node) {
     Value value = node.openIn(0);
     Value quarter = node.ops().number(value.type(), Math.PI / 2);
     Value ahead = OpenSizes.binary(node.ops(), Binary.ADD, value, quarter);
     node.out(OpenSizes.unary(node.ops(), Unary.SIN, ahead));
   }
 
-  private static void reciprocal(Node node) throws ModelFormatException {
+  private static void reciprocal(Node node) {
     Value value = node.openIn(0);
     Value one = node.ops().number(value.type(), 1);
     node.out(OpenSizes.binary(node.ops(), Binary.DIV, one, value));
   }
 
-  private static void mod(Node node) throws ModelFormatException {
+  private static void mod(Node node) {
     Ops ops = node.ops();
     Value a = node.openIn(0);
     Value b = node.openIn(1);
@@ -189,13 +189,13 @@ final class OpenOperators {
     node.out(OpenSizes.binary(ops, Binary.SUB, a, product));
   }
 
-  private static void where(Node node) throws ModelFormatException {
+  private static void where(Node node) {
     node.out(OpenSizes.select(node.ops(), node.openIn(0), node.openIn(1), node.openIn(2)));
   }
 
   // ---- many elements for one ----
 
-  private static void reduce(Node node, OperationType operation) throws ModelFormatException {
+  private static void reduce(Node node, OperationType operation) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     int[] given = node.has(1) ? node.ints(1) : node.list("axes");
@@ -231,7 +231,7 @@ final class OpenOperators {
   }
 
   /** Sums of integers along the last axis, as a product with a column of ones, which is exact. */
-  private static Value sums(Ops ops, Value value, int[] kept) throws ModelFormatException {
+  private static Value sums(Ops ops, Value value, int[] kept) {
     Value places = OpenSizes.places(ops, value, value.rank() - 1);
     Value ones = OpenSizes.binary(ops, Binary.MUL, places, ops.number(DataType.INT32, 0));
     ones = OpenSizes.cast(ops, ones, value.type());
@@ -246,7 +246,7 @@ final class OpenOperators {
         ops.bool(false));
   }
 
-  private static void layerNormalization(Node node) throws ModelFormatException {
+  private static void layerNormalization(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     int axis = node.axis(node.setting("axis", -1), value.rank());
@@ -266,7 +266,7 @@ final class OpenOperators {
   }
 
   /** A convolution of an open number of images. */
-  private static void convolution(Node node) throws ModelFormatException {
+  private static void convolution(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     Value weights = node.in(1);
@@ -305,8 +305,7 @@ final class OpenOperators {
       Value weights,
       int[] pads,
       int[] strides,
-      int... dilations)
-      throws ModelFormatException {
+      int... dilations) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     Value bias = node.has(2) ? node.in(2) : ops.fill(value.type(), new int[] {shape[3]}, 0);
@@ -325,7 +324,7 @@ final class OpenOperators {
     node.out(OpenSizes.transpose(ops, result, 0, 3, 1, 2));
   }
 
-  private static void transposedConvolution(Node node) throws ModelFormatException {
+  private static void transposedConvolution(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     Value weights = node.in(1);
@@ -361,7 +360,7 @@ final class OpenOperators {
         strides);
   }
 
-  private static void place(Node node, OperationType operation) throws ModelFormatException {
+  private static void place(Node node, OperationType operation) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     int axis = node.axis(node.setting("axis", 0), value.rank());
@@ -379,7 +378,7 @@ final class OpenOperators {
     node.out(OpenSizes.reshape(ops, place, shape));
   }
 
-  private static void softmax(Node node) throws ModelFormatException {
+  private static void softmax(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     boolean isOld = node.opset() < 13;
@@ -398,8 +397,7 @@ final class OpenOperators {
             ops.int32(axis)));
   }
 
-  private static Value product(Node node, Value a, Value weights, Value bias)
-      throws ModelFormatException {
+  private static Value product(Node node, Value a, Value weights, Value bias) {
     Ops ops = node.ops();
     node.require(
         a.type().isFloat() && a.rank() == 2 && a.dim(1) > 0 && weights.dim(1) == a.dim(1),
@@ -415,7 +413,7 @@ final class OpenOperators {
         ops.int32(0));
   }
 
-  private static void matmul(Node node) throws ModelFormatException {
+  private static void matmul(Node node) {
     Value a = node.openIn(0);
     Value weights = node.openIn(1);
     if (weights.isOpen() || weights.rank() != 2 || a.rank() != 2) {
@@ -425,7 +423,7 @@ final class OpenOperators {
     node.out(product(node, node.openIn(0), node.ops().transpose(weights, 1, 0), null));
   }
 
-  private static Value stacked(Node node, Value a, Value b) throws ModelFormatException {
+  private static Value stacked(Node node, Value a, Value b) {
     Ops ops = node.ops();
     node.require(
         a.type().isFloat() && a.rank() > 1 && b.rank() == a.rank(),
@@ -433,7 +431,7 @@ final class OpenOperators {
     return OpenIndexes.product(ops, a, b);
   }
 
-  private static void gemm(Node node) throws ModelFormatException {
+  private static void gemm(Node node) {
     Ops ops = node.ops();
     Value weights = node.in(1);
     Value bias = node.has(2) ? node.in(2) : null;

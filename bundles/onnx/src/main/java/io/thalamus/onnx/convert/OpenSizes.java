@@ -3,7 +3,6 @@ package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -21,7 +20,7 @@ final class OpenSizes {
 
   private OpenSizes() {}
 
-  private static void require(boolean condition, String what) throws ModelFormatException {
+  private static void require(boolean condition, String what) {
     Emitter.require(condition, what + " has a size that only an execution tells");
   }
 
@@ -29,13 +28,12 @@ final class OpenSizes {
     return value.type().isFloat() && value.rank() <= MAX_RANK;
   }
 
-  private static Value like(Ops ops, Value value, DataType type, OperationType operation)
-      throws ModelFormatException {
+  private static Value like(Ops ops, Value value, DataType type, OperationType operation) {
     return ops.emitSized(type, value.shape(), operation, ops.operand(value));
   }
 
   /** The sizes of two values that are broadcast; an unknown one fits any. */
-  private static int[] broadcast(Value a, Value b) throws ModelFormatException {
+  private static int[] broadcast(Value a, Value b) {
     int rank = Math.max(a.rank(), b.rank());
     int[] shape = new int[rank];
     for (int i = 1; i <= rank; i++) {
@@ -50,7 +48,7 @@ final class OpenSizes {
 
   // ---- each element ----
 
-  static Value binary(Ops ops, Binary function, Value a, Value b) throws ModelFormatException {
+  static Value binary(Ops ops, Binary function, Value a, Value b) {
     if (!a.isOpen() && !b.isOpen()) {
       return ops.binary(function, a, b);
     }
@@ -75,7 +73,7 @@ final class OpenSizes {
         : ops.emitSized(type, shape, function.operation(), ops.operand(a), ops.operand(b));
   }
 
-  static Value unary(Ops ops, Unary function, Value value) throws ModelFormatException {
+  static Value unary(Ops ops, Unary function, Value value) {
     if (!value.isOpen()) {
       return ops.unary(function, value);
     }
@@ -87,19 +85,19 @@ final class OpenSizes {
     return like(ops, value, value.type(), function.operation());
   }
 
-  static Value not(Ops ops, Value value) throws ModelFormatException {
+  static Value not(Ops ops, Value value) {
     return value.isOpen()
         ? like(ops, value, DataType.BOOL, OperationCode.LOGICAL_NOT)
         : ops.not(value);
   }
 
   /** False for each element. */
-  private static Value falsehood(Ops ops, Value value) throws ModelFormatException {
+  private static Value falsehood(Ops ops, Value value) {
     Value any = value.type() == DataType.BOOL ? value : binary(ops, Binary.EQUAL, value, value);
     return binary(ops, Binary.AND, any, ops.number(DataType.BOOL, 0));
   }
 
-  static Value cast(Ops ops, Value value, DataType type) throws ModelFormatException {
+  static Value cast(Ops ops, Value value, DataType type) {
     if (!value.isOpen() || value.type() == type) {
       return ops.cast(value, type);
     }
@@ -122,7 +120,7 @@ final class OpenSizes {
   }
 
   /** The elements repeated to the sizes of others too. */
-  private static Value spread(Ops ops, Value value, Value... others) throws ModelFormatException {
+  private static Value spread(Ops ops, Value value, Value... others) {
     Value result = value;
     for (Value other : others) {
       Value wide = falsehood(ops, other);
@@ -136,7 +134,7 @@ final class OpenSizes {
     return result;
   }
 
-  static Value select(Ops ops, Value condition, Value a, Value b) throws ModelFormatException {
+  static Value select(Ops ops, Value condition, Value a, Value b) {
     if (!condition.isOpen() && !a.isOpen() && !b.isOpen()) {
       return ops.select(condition, a, b);
     }
@@ -163,7 +161,7 @@ final class OpenSizes {
   // ---- sizes ----
 
   /** All elements in one row. */
-  static Value flat(Ops ops, Value value) throws ModelFormatException {
+  static Value flat(Ops ops, Value value) {
     if (!value.isOpen()) {
       return ops.flat(value);
     }
@@ -184,13 +182,12 @@ final class OpenSizes {
   }
 
   /** The places of what is not 0. */
-  static Value found(Ops ops, Value value, int[] shape, boolean isByAxis)
-      throws ModelFormatException {
+  static Value found(Ops ops, Value value, int[] shape, boolean isByAxis) {
     return ops.emitSized(
         DataType.INT64, shape, ThalamusExtension.NON_ZERO, ops.operand(value), ops.bool(isByAxis));
   }
 
-  static Value gatherNd(Ops ops, Value value, Value places) throws ModelFormatException {
+  static Value gatherNd(Ops ops, Value value, Value places) {
     int depth = places.dim(places.rank() - 1);
     int[] shape =
         Dims.join(
@@ -201,7 +198,7 @@ final class OpenSizes {
   }
 
   /** The same elements; of the sizes one at most is unknown, or axes of size 1 come and go. */
-  static Value reshape(Ops ops, Value value, int... shape) throws ModelFormatException {
+  static Value reshape(Ops ops, Value value, int... shape) {
     if (!value.isOpen()) {
       return ops.reshape(value, shape);
     }
@@ -248,7 +245,7 @@ final class OpenSizes {
   }
 
   /** The same with axes of size 1 more or less, where no other differ. */
-  private static Value withOnes(Ops ops, Value value, int... shape) throws ModelFormatException {
+  private static Value withOnes(Ops ops, Value value, int... shape) {
     Value result = value;
     int axis = 0;
     for (int size : shape) {
@@ -268,7 +265,7 @@ final class OpenSizes {
     return result;
   }
 
-  private static Value squeezed(Ops ops, Value value, int axis) throws ModelFormatException {
+  private static Value squeezed(Ops ops, Value value, int axis) {
     require(isReal(value), value.text());
     return ops.emitSized(
         value.type(),
@@ -279,7 +276,7 @@ final class OpenSizes {
   }
 
   /** How many elements there are along an axis, as one number. */
-  static Value size(Ops ops, Value value, int axis) throws ModelFormatException {
+  static Value size(Ops ops, Value value, int axis) {
     if (value.dim(axis) > 0 || !value.isOpen()) {
       return ops.number(DataType.INT64, value.dim(axis));
     }
@@ -287,7 +284,7 @@ final class OpenSizes {
   }
 
   /** True for each place along an axis. */
-  private static Value line(Ops ops, Value value, int axis) throws ModelFormatException {
+  private static Value line(Ops ops, Value value, int axis) {
     Value all = value;
     if (value.rank() > 1) {
       if (value.type() == DataType.BOOL) {
@@ -309,7 +306,7 @@ final class OpenSizes {
   }
 
   /** The places along an axis, from 0 on. */
-  static Value places(Ops ops, Value value, int axis) throws ModelFormatException {
+  static Value places(Ops ops, Value value, int axis) {
     int size = value.dim(axis);
     if (size > 0) {
       return ops.integers(new int[] {size}, ops.budget().range(size));
@@ -320,14 +317,14 @@ final class OpenSizes {
   }
 
   /** A row along one of so many axes. */
-  static Value along(Ops ops, Value row, int rank, int axis) throws ModelFormatException {
+  static Value along(Ops ops, Value row, int rank, int axis) {
     int[] shape = new int[rank];
     Arrays.fill(shape, 1);
     return reshape(ops, row, Dims.with(shape, axis, row.dim(0)));
   }
 
   /** The same with an axis of size 1 more. */
-  static Value expandDims(Ops ops, Value value, int axis) throws ModelFormatException {
+  static Value expandDims(Ops ops, Value value, int axis) {
     int[] shape = Dims.insert(value.shape(), axis, 1);
     return value.isOpen()
         ? ops.emitSized(
@@ -336,7 +333,7 @@ final class OpenSizes {
   }
 
   /** The sum of a row of integers, as a product of matrices, which is exact. */
-  static Value sum(Ops ops, Value row) throws ModelFormatException {
+  static Value sum(Ops ops, Value row) {
     Value one = not(ops, falsehood(ops, row));
     Value ones = reshape(ops, cast(ops, one, row.type()), 1, 0);
     Value column = reshape(ops, row, 0, 1);
@@ -353,8 +350,7 @@ final class OpenSizes {
   }
 
   /** The elements along an axis made one. */
-  static Value reduce(Ops ops, OperationCode operation, Value value, int axis, boolean isKept)
-      throws ModelFormatException {
+  static Value reduce(Ops ops, OperationCode operation, Value value, int axis, boolean isKept) {
     int[] kept = Dims.with(value.shape(), axis, 1);
     return ops.emitSized(
         value.type(),
@@ -367,7 +363,7 @@ final class OpenSizes {
 
   // ---- places ----
 
-  static Value transpose(Ops ops, Value value, int... order) throws ModelFormatException {
+  static Value transpose(Ops ops, Value value, int... order) {
     if (!value.isOpen()) {
       return ops.transpose(value, order);
     }
@@ -394,7 +390,7 @@ final class OpenSizes {
   }
 
   /** The elements along an axis in reverse order. */
-  static Value reverse(Ops ops, Value value, int axis) throws ModelFormatException {
+  static Value reverse(Ops ops, Value value, int axis) {
     return value.isOpen()
         ? ops.emitSized(
             value.type(),
@@ -405,7 +401,7 @@ final class OpenSizes {
         : ops.reverse(value, axis);
   }
 
-  static Value gather(Ops ops, Value value, int axis, Value places) throws ModelFormatException {
+  static Value gather(Ops ops, Value value, int axis, Value places) {
     if (value.type() == DataType.BOOL) {
       Value whole = cast(ops, value, DataType.INT32);
       return cast(ops, gather(ops, whole, axis, places), DataType.BOOL);
@@ -424,7 +420,7 @@ final class OpenSizes {
     return reshape(ops, result, Dims.join(before, places.shape(), after));
   }
 
-  static Value concat(Ops ops, List<Value> values, int axis) throws ModelFormatException {
+  static Value concat(Ops ops, List<Value> values, int axis) {
     List<Value> parts = values.stream().filter(each -> each.isOpen() || each.count() > 0).toList();
     int[] shape = parts.getFirst().shape().clone();
     List<Integer> inputs = new ArrayList<>();
@@ -453,14 +449,12 @@ final class OpenSizes {
    *
    * @param length how many, as one number; null for all behind the first
    */
-  static Value part(Ops ops, Value value, int axis, int start, Value length)
-      throws ModelFormatException {
+  static Value part(Ops ops, Value value, int axis, int start, Value length) {
     return part(ops, value, axis, ops.number(DataType.INT64, start), length);
   }
 
   /** The same from a place on that may be computed. */
-  static Value part(Ops ops, Value value, int axis, Value start, Value length)
-      throws ModelFormatException {
+  static Value part(Ops ops, Value value, int axis, Value start, Value length) {
     if (value.type() == DataType.BOOL) {
       Value whole = cast(ops, value, DataType.INT32);
       return cast(ops, part(ops, whole, axis, start, length), DataType.BOOL);
@@ -484,8 +478,7 @@ final class OpenSizes {
   }
 
   /** The operand of a number for each axis, of which one is computed. */
-  private static int vector(Ops ops, Value number, int axis, int rank, int others)
-      throws ModelFormatException {
+  private static int vector(Ops ops, Value number, int axis, int rank, int others) {
     List<Value> numbers = new ArrayList<>();
     for (int i = 0; i < rank; i++) {
       Value each = i == axis ? number : ops.number(DataType.INT32, others);
@@ -495,8 +488,7 @@ final class OpenSizes {
   }
 
   /** A tensor of sizes that are computed, with a number everywhere. */
-  static Value fill(Ops ops, DataType type, int[] shape, Value sizes, double number)
-      throws ModelFormatException {
+  static Value fill(Ops ops, DataType type, int[] shape, Value sizes, double number) {
     if (type == DataType.BOOL) {
       return cast(ops, fill(ops, DataType.INT32, shape, sizes, number), type);
     }
@@ -510,7 +502,7 @@ final class OpenSizes {
   }
 
   /** The same in another operand. */
-  static Value copy(Ops ops, Value value) throws ModelFormatException {
+  static Value copy(Ops ops, Value value) {
     return ops.emitSized(
         value.type(),
         value.shape(),
@@ -520,7 +512,7 @@ final class OpenSizes {
   }
 
   /** A tensor without elements, which operations write: its sizes of 0 are left open. */
-  static Value empty(Ops ops, DataType type, int... shape) throws ModelFormatException {
+  static Value empty(Ops ops, DataType type, int... shape) {
     boolean isBool = type == DataType.BOOL;
     Emitter.require(
         !isBool || shape.length <= MAX_RANK,

@@ -2,7 +2,6 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataFiles;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Budget;
@@ -41,7 +40,7 @@ final class Ops extends MathOps {
   }
 
   /** The elements along some axes made one; the axes stay with size 1. */
-  Value reduce(Reduction kind, Value value, int... axes) throws ModelFormatException {
+  Value reduce(Reduction kind, Value value, int... axes) {
     if (axes.length == 0) {
       return value;
     }
@@ -79,8 +78,7 @@ final class Ops extends MathOps {
     return reshape(column, kept);
   }
 
-  private Value nativeReduction(Reduction kind, Value value, int... axes)
-      throws ModelFormatException {
+  private Value nativeReduction(Reduction kind, Value value, int... axes) {
     return emit(
         value.type(),
         kind.operation,
@@ -90,7 +88,7 @@ final class Ops extends MathOps {
   }
 
   /** Reduces the rows of a matrix by halves. */
-  private Value byPairs(Binary pair, Value rows) throws ModelFormatException {
+  private Value byPairs(Binary pair, Value rows) {
     Value left = rows;
     while (left.dim(1) > 1) {
       int half = left.dim(1) / 2;
@@ -104,7 +102,7 @@ final class Ops extends MathOps {
   }
 
   /** The product of matrices, with ONNX's rules for vectors and for more dimensions. */
-  Value matmul(Value a, Value b) throws ModelFormatException {
+  Value matmul(Value a, Value b) {
     require(a.rank() > 0 && b.rank() > 0, "it multiplies scalars as matrices");
     if (a.rank() == 1) {
       Value product = matmul(reshape(a, 1, a.dim(0)), b);
@@ -134,7 +132,7 @@ final class Ops extends MathOps {
   }
 
   /** The products of matrices of any number of dimensions. */
-  Value multiply(Value a, Value b, boolean isSecondTransposed) throws ModelFormatException {
+  Value multiply(Value a, Value b, boolean isSecondTransposed) {
     return emit(
         a.type(),
         ThalamusExtension.BATCH_MATMUL,
@@ -145,7 +143,7 @@ final class Ops extends MathOps {
   }
 
   /** Rows times the rows of weights, and a bias where there is one. */
-  Value fullyConnected(Value rows, Value weights, Value bias) throws ModelFormatException {
+  Value fullyConnected(Value rows, Value weights, Value bias) {
     Value added = bias == null ? fill(rows.type(), new int[] {weights.dim(0)}, 0) : bias;
     return emit(
         rows.type(),
@@ -157,7 +155,7 @@ final class Ops extends MathOps {
   }
 
   /** The exponentials along an axis divided by their sum, or the logarithms of that. */
-  Value softmax(Value value, int axis, boolean isLog) throws ModelFormatException {
+  Value softmax(Value value, int axis, boolean isLog) {
     int inner = Dims.count(value.shape(), axis + 1, value.rank());
     boolean isDirect = value.rank() <= MAX_RANK && value.rank() > 0;
     Value rows =
@@ -179,8 +177,7 @@ final class Ops extends MathOps {
   }
 
   /** The place of the largest or least element along an axis, which stays with size 1. */
-  Value place(Value value, int axis, boolean isLargest, boolean isLast)
-      throws ModelFormatException {
+  Value place(Value value, int axis, boolean isLargest, boolean isLast) {
     Value ordered = value.type() == DataType.UINT32 ? Unsigned.turned(this, value) : value;
     Value seen = isLast ? reverse(ordered, axis) : ordered;
     Value place =

@@ -2,7 +2,6 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
@@ -25,14 +24,13 @@ final class Pooling {
     table.add("GlobalLpPool", Pooling::globalLp);
   }
 
-  private static Frame frame(Node node) throws ModelFormatException {
+  private static Frame frame(Node node) {
     int[] kernel = node.list("kernel_shape");
     node.require(kernel != null, "it has no kernel_shape");
     return Frame.of(node, node.in(0).shape(), kernel);
   }
 
-  private static Value flatPooling(Ops ops, OperationCode code, Value value, Frame frame)
-      throws ModelFormatException {
+  private static Value flatPooling(Ops ops, OperationCode code, Value value, Frame frame) {
     int[] after = frame.reached(value.shape());
     Value result =
         ops.emit(
@@ -58,13 +56,12 @@ final class Pooling {
     return Arrays.stream(Dims.range(rank)).map(axis -> 2 + rank + axis).toArray();
   }
 
-  private static Value reduced(Ops ops, Reduction kind, Value windows, Frame frame)
-      throws ModelFormatException {
+  private static Value reduced(Ops ops, Reduction kind, Value windows, Frame frame) {
     Value result = ops.reduce(kind, windows, cellAxes(frame));
     return ops.reshape(result, Arrays.copyOf(windows.shape(), 2 + frame.kernel().length));
   }
 
-  private static void max(Node node) throws ModelFormatException {
+  private static void max(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     Frame frame = frame(node);
@@ -84,7 +81,7 @@ final class Pooling {
   }
 
   /** The places of the largest elements in the flat input. */
-  private static Value places(Node node, Value value, Frame frame) throws ModelFormatException {
+  private static Value places(Node node, Value value, Frame frame) {
     Ops ops = node.ops();
     Value windows = frame.windows(ops, value, least(value.type()));
     int[] cells = cells(ops, value.shape(), frame, node.flag("storage_order", false));
@@ -109,8 +106,7 @@ final class Pooling {
   }
 
   /** For each cell of each position its place in a channel; 0 for those outside. */
-  private static int[] cells(Ops ops, int[] shape, Frame frame, boolean isColumnMajor)
-      throws ModelFormatException {
+  private static int[] cells(Ops ops, int[] shape, Frame frame, boolean isColumnMajor) {
     int rank = frame.kernel().length;
     int[] sizes = Arrays.copyOfRange(shape, 2, shape.length);
     int[] strides = Dims.strides(sizes);
@@ -137,7 +133,7 @@ final class Pooling {
     return cells;
   }
 
-  private static void average(Node node) throws ModelFormatException {
+  private static void average(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     Frame frame = frame(node);
@@ -153,14 +149,13 @@ final class Pooling {
     means(node, value, ops.div(sums, counts(ops, value, frame, isAll)));
   }
 
-  private static void means(Node node, Value value, Value means) throws ModelFormatException {
+  private static void means(Node node, Value value, Value means) {
     boolean isOfBytes = value.origin() == Value.Origin.BYTES;
     node.out(isOfBytes ? means.from(Value.Origin.MEANS_OF_BYTES) : means);
   }
 
   /** For each position how many cells count. */
-  private static Value counts(Ops ops, Value value, Frame frame, boolean isAll)
-      throws ModelFormatException {
+  private static Value counts(Ops ops, Value value, Frame frame, boolean isAll) {
     int rank = frame.kernel().length;
     Value counts = ops.number(value.type(), 1);
     for (int d = 0; d < rank; d++) {
@@ -181,7 +176,7 @@ final class Pooling {
     return counts;
   }
 
-  private static Value power(Ops ops, Value value, double exponent) throws ModelFormatException {
+  private static Value power(Ops ops, Value value, double exponent) {
     if (exponent == 2) {
       return ops.square(value);
     }
@@ -190,7 +185,7 @@ final class Pooling {
         : ops.binary(Binary.POW, value, ops.number(value.type(), exponent));
   }
 
-  private static void lp(Node node) throws ModelFormatException {
+  private static void lp(Node node) {
     Ops ops = node.ops();
     Frame frame = frame(node);
     int p = node.setting("p", 2);
@@ -203,11 +198,11 @@ final class Pooling {
     return Arrays.stream(Dims.range(value.rank())).skip(2).toArray();
   }
 
-  private static void global(Node node, Reduction kind) throws ModelFormatException {
+  private static void global(Node node, Reduction kind) {
     node.out(node.ops().reduce(kind, node.in(0), spatial(node.in(0))));
   }
 
-  private static void globalLp(Node node) throws ModelFormatException {
+  private static void globalLp(Node node) {
     Ops ops = node.ops();
     int p = node.setting("p", 2);
     Value sizes = power(ops, ops.unary(Unary.ABS, node.in(0)), p);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxAttribute;
 import io.thalamus.onnx.fold.Dims;
@@ -38,11 +37,11 @@ final class QLinear {
   }
 
   /** The real numbers of an input that its scale and zero point follow. */
-  private static Value real(Node node, int input) throws ModelFormatException {
+  private static Value real(Node node, int input) {
     return real(node, input, input + 1, 1);
   }
 
-  private static Value real(Node node, int input, int scale, int axis) throws ModelFormatException {
+  private static Value real(Node node, int input, int scale, int axis) {
     Value value = node.in(input);
     Value zero =
         node.has(scale + 1) ? Quantization.along(node, node.in(scale + 1), value, axis) : null;
@@ -51,7 +50,7 @@ final class QLinear {
   }
 
   /** Gives real numbers with the scale and zero point that stand at an input. */
-  private static void give(Node node, Value value, int scale) throws ModelFormatException {
+  private static void give(Node node, Value value, int scale) {
     Value zero = node.has(scale + 1) ? node.ops().reshape(node.in(scale + 1)) : null;
     DataType type = zero == null ? node.in(0).type() : zero.type();
     Value factor = node.ops().reshape(node.in(scale));
@@ -64,11 +63,11 @@ final class QLinear {
     return node.onnx().attributes();
   }
 
-  private static void pair(Node node, String operator) throws ModelFormatException {
+  private static void pair(Node node, String operator) {
     give(node, node.compute(operator, Map.of(), real(node, 0), real(node, 3)), 6);
   }
 
-  private static void single(Node node, String operator) throws ModelFormatException {
+  private static void single(Node node, String operator) {
     Map<String, OnnxAttribute> settings = new LinkedHashMap<>(settings(node));
     boolean isLast = node.flag("channels_last", false);
     settings.remove("channels_last");
@@ -92,8 +91,7 @@ final class QLinear {
   }
 
   /** ONNX's operator, of data whose channels come last, where a setting may say so. */
-  private static void channelsLast(Node node, String operator, boolean otherwise)
-      throws ModelFormatException {
+  private static void channelsLast(Node node, String operator, boolean otherwise) {
     Map<String, OnnxAttribute> settings = new LinkedHashMap<>(settings(node));
     boolean isLast = node.flag("channels_last", otherwise);
     settings.remove("channels_last");
@@ -111,7 +109,7 @@ final class QLinear {
     node.out(isLast ? node.ops().toEnd(result, 1) : result);
   }
 
-  private static void concat(Node node) throws ModelFormatException {
+  private static void concat(Node node) {
     List<Value> parts = new ArrayList<>();
     for (int i = 2; i + 1 < node.inputs(); i += 3) {
       parts.add(real(node, i));
@@ -119,12 +117,12 @@ final class QLinear {
     give(node, node.compute("Concat", settings(node), parts.toArray(Value[]::new)), 0);
   }
 
-  private static void where(Node node) throws ModelFormatException {
+  private static void where(Node node) {
     give(node, node.compute("Where", Map.of(), node.in(0), real(node, 1), real(node, 4)), 7);
   }
 
   /** With a bias in units of the product of the scales; without a scale the result stays real. */
-  private static void gemm(Node node) throws ModelFormatException {
+  private static void gemm(Node node) {
     Ops ops = node.ops();
     Value a = real(node, 0);
     boolean isTurned = node.flag("transB", false);
@@ -143,16 +141,16 @@ final class QLinear {
     }
   }
 
-  private static Value flat(Ops ops, Value scale) throws ModelFormatException {
+  private static Value flat(Ops ops, Value scale) {
     return scale.count() == 1 ? ops.reshape(scale) : ops.flat(scale);
   }
 
-  static void matmul(Node node) throws ModelFormatException {
+  static void matmul(Node node) {
     int last = Math.max(0, node.in(3).rank() - 1);
     give(node, node.compute("MatMul", Map.of(), real(node, 0), real(node, 3, 4, last)), 6);
   }
 
-  static void convolution(Node node) throws ModelFormatException {
+  static void convolution(Node node) {
     Ops ops = node.ops();
     Value value = real(node, 0);
     Value weights = real(node, 3, 4, 0);
@@ -165,7 +163,7 @@ final class QLinear {
   }
 
   /** Returns whether all scales and zero points of an operator with two inputs are known. */
-  static boolean isKnown(Node node) throws ModelFormatException {
+  static boolean isKnown(Node node) {
     for (int input : new int[] {1, 2, 4, 5, 6, 7}) {
       if (!node.isKnown(input)) {
         return false;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
@@ -26,11 +25,11 @@ final class Quantization {
   }
 
   /** A scale or zero point, to be broadcast along an axis where there are several. */
-  private static Value along(Node node, Value factor, Value value) throws ModelFormatException {
+  private static Value along(Node node, Value factor, Value value) {
     return along(node, factor, value, node.setting("axis", 1));
   }
 
-  static Value along(Node node, Value factor, Value value, int along) throws ModelFormatException {
+  static Value along(Node node, Value factor, Value value, int along) {
     if (factor.count() == 1) {
       return node.ops().reshape(factor);
     }
@@ -48,8 +47,7 @@ final class Quantization {
     return node.ops().reshape(factor, shape);
   }
 
-  private static Value blocks(Ops ops, Value factor, Value value, int axis, int block)
-      throws ModelFormatException {
+  private static Value blocks(Ops ops, Value factor, Value value, int axis, int block) {
     int[] apart = Dims.insert(factor.shape(), axis + 1, 1);
     Value repeated =
         ops.reshape(
@@ -59,8 +57,7 @@ final class Quantization {
   }
 
   /** {@code saturate(round(value / scale) + zero)}. */
-  static Value quantized(Ops ops, Value value, Value scale, Value zero, DataType type)
-      throws ModelFormatException {
+  static Value quantized(Ops ops, Value value, Value scale, Value zero, DataType type) {
     boolean isDirect =
         type.is8Bit() && !type.is4Bit() && value.type().isFloat() && !value.isConstant();
     if (isDirect && Quantized.isOfAll(scale, zero)) {
@@ -83,8 +80,7 @@ final class Quantization {
    * {@code saturate(round(value / scale + zero))}, as ONNX Runtime has it for AveragePool alone: of
    * two integers the even one depends on the zero point.
    */
-  static Value quantizedMeans(Ops ops, Value value, Value scale, Value zero, DataType type)
-      throws ModelFormatException {
+  static Value quantizedMeans(Ops ops, Value value, Value scale, Value zero, DataType type) {
     Value steps = ops.div(value, scale);
     Value shifted = zero == null ? steps : ops.add(steps, ops.cast(zero, steps.type()));
     return quantized(ops, shifted, ops.number(shifted.type(), 1), null, type);
@@ -95,7 +91,7 @@ final class Quantization {
     return type.is8Bit() || type == DataType.INT16 || type == DataType.UINT16;
   }
 
-  private static void quantize(Node node) throws ModelFormatException {
+  private static void quantize(Node node) {
     Value value = node.in(0);
     Value scale = along(node, node.in(1), value);
     Value zero = node.has(2) ? along(node, node.in(2), value) : null;
@@ -113,7 +109,7 @@ final class Quantization {
     node.out(quantized(node.ops(), value, node.ops().cast(scale, value.type()), zero, type));
   }
 
-  private static void dequantize(Node node) throws ModelFormatException {
+  private static void dequantize(Node node) {
     Value value = node.in(0);
     Value scale = along(node, node.in(1), value);
     Value zero = node.has(2) ? along(node, node.in(2), value) : null;
@@ -124,8 +120,7 @@ final class Quantization {
   }
 
   /** {@code (value - zero) * scale}. */
-  static Value dequantized(Ops ops, Value value, Value scale, Value zero, int axis)
-      throws ModelFormatException {
+  static Value dequantized(Ops ops, Value value, Value scale, Value zero, int axis) {
     if (value.type().is8Bit() && !value.isConstant() && Quantized.isOfAll(scale, zero)) {
       Value flat = value.rank() > MAX_RANK ? ops.flat(value) : value;
       int from = ops.stored(flat, Quantized.of(scale, zero).quantization());
@@ -146,7 +141,7 @@ final class Quantization {
   }
 
   /** The scale and the zero point, still as a real, that DynamicQuantizeLinear finds. */
-  private static List<Value> found(Ops ops, Value value) throws ModelFormatException {
+  private static List<Value> found(Ops ops, Value value) {
     int[] axes = Dims.range(value.rank());
     Value most = ops.max(ops.reshape(ops.reduce(Reduction.MAX, value, axes)), 0);
     Value least = ops.min(ops.reshape(ops.reduce(Reduction.MIN, value, axes)), 0);
@@ -158,7 +153,7 @@ final class Quantization {
     return List.of(scale, ops.roundSmall(ops.min(ops.max(ops.div(negated, scale), 0), 255)));
   }
 
-  private static void dynamic(Node node) throws ModelFormatException {
+  private static void dynamic(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     List<Value> found = found(ops, value);
@@ -169,7 +164,7 @@ final class Quantization {
   }
 
   /** Reals rounded to the grid that DynamicQuantizeLinear finds for them. */
-  static Value rounded(Ops ops, Value value) throws ModelFormatException {
+  static Value rounded(Ops ops, Value value) {
     List<Value> found = found(ops, value);
     Value scale = found.get(0);
     Value zero = found.get(1);
@@ -177,20 +172,19 @@ final class Quantization {
     return ops.mul(ops.sub(ops.min(ops.max(whole, 0), 255), zero), scale);
   }
 
-  private static Value single(Node node, int input) throws ModelFormatException {
+  private static Value single(Node node, int input) {
     Value value = node.in(input);
     node.require(value.count() == 1, "it has a scale or zero point for each row or column");
     return node.ops().reshape(value);
   }
 
   /** Sums of products scaled to the result. */
-  private static Value requantized(Ops ops, Value sums, Value from, Value to, Value zero)
-      throws ModelFormatException {
+  private static Value requantized(Ops ops, Value sums, Value from, Value to, Value zero) {
     Value real = ops.mul(sums, ops.cast(from, DataType.FLOAT));
     return quantized(ops, real, ops.cast(to, DataType.FLOAT), zero, zero.type());
   }
 
-  private static void matmul(Node node) throws ModelFormatException {
+  private static void matmul(Node node) {
     Ops ops = node.ops();
     if (QLinear.isKnown(node)) {
       QLinear.matmul(node);
@@ -202,7 +196,7 @@ final class Quantization {
     node.out(requantized(ops, ops.matmul(a, b), scale, single(node, 6), single(node, 7)));
   }
 
-  private static void convolution(Node node) throws ModelFormatException {
+  private static void convolution(Node node) {
     Ops ops = node.ops();
     if (QLinear.isKnown(node)) {
       QLinear.convolution(node);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.model.reader.Philox;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
@@ -21,7 +20,7 @@ final class RandomNumbers {
     table.add("Bernoulli", RandomNumbers::bernoulli);
   }
 
-  private static int[] shape(Node node) throws ModelFormatException {
+  private static int[] shape(Node node) {
     int[] shape = node.list("shape");
     node.require(shape != null, "its shape is missing");
     for (int size : shape) {
@@ -35,13 +34,12 @@ final class RandomNumbers {
     return new Philox(Float.floatToIntBits(node.real("seed", 0)), name.hashCode());
   }
 
-  private static DataType type(Node node) throws ModelFormatException {
+  private static DataType type(Node node) {
     DataType like = node.inputs() > 0 ? node.in(0).type() : DataType.FLOAT;
     return node.type("dtype", like);
   }
 
-  private static Value value(Node node, int[] shape, float[] drawn, double factor, double term)
-      throws ModelFormatException {
+  private static Value value(Node node, int[] shape, float[] drawn, double factor, double term) {
     double[] values = node.ops().budget().doubles(drawn.length);
     for (int i = 0; i < values.length; i++) {
       values[i] = term + factor * drawn[i];
@@ -49,25 +47,25 @@ final class RandomNumbers {
     return node.ops().constant(type(node), shape, values);
   }
 
-  private static float[] room(Node node, int[] shape) throws ModelFormatException {
+  private static float[] room(Node node, int[] shape) {
     return new float[node.ops().budget().ints(Dims.count(shape)).length];
   }
 
-  private static Value uniform(Node node, int[] shape) throws ModelFormatException {
+  private static Value uniform(Node node, int[] shape) {
     float[] drawn = room(node, shape);
     generator(node).uniform(drawn);
     double low = node.real("low", 0);
     return value(node, shape, drawn, node.real("high", 1) - low, low);
   }
 
-  private static Value normal(Node node, int[] shape) throws ModelFormatException {
+  private static Value normal(Node node, int[] shape) {
     float[] drawn = room(node, shape);
     generator(node).normal(drawn);
     return value(node, shape, drawn, node.real("scale", 1), node.real("mean", 0));
   }
 
   /** 1 with the probability that an element is. */
-  private static void bernoulli(Node node) throws ModelFormatException {
+  private static void bernoulli(Node node) {
     Ops ops = node.ops();
     Value chances = ops.cast(node.in(0), DataType.FLOAT);
     float[] drawn = room(node, chances.shape());

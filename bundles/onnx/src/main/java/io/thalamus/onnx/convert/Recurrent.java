@@ -2,7 +2,6 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxAttribute;
 import java.util.ArrayList;
@@ -44,7 +43,7 @@ final class Recurrent {
       boolean isStored) {
 
     /** The same cell as a graph sees it that a loop of this one refers to. */
-    Cell within(Ops inner, Scope outer) throws ModelFormatException {
+    Cell within(Ops inner, Scope outer) {
       return new Cell(
           node,
           inner,
@@ -59,16 +58,16 @@ final class Recurrent {
     }
 
     /** The rows of a matrix that belong to a gate. */
-    Value gate(Value matrix, int gate) throws ModelFormatException {
+    Value gate(Value matrix, int gate) {
       return ops.part(matrix, 0, gate * size, size);
     }
 
-    Value activated(int index, Value value) throws ModelFormatException {
+    Value activated(int index, Value value) {
       return reached(index, clip > 0 ? ops.min(ops.max(value, -clip), clip) : value);
     }
 
     /** The same without the limits, which ONNX Runtime spares the cells of an LSTM. */
-    Value reached(int index, Value limited) throws ModelFormatException {
+    Value reached(int index, Value limited) {
       return switch (activations.get(index)) {
         case "Sigmoid" -> ops.unary(Unary.LOGISTIC, limited);
         case "Tanh" -> ops.unary(Unary.TANH, limited);
@@ -81,8 +80,7 @@ final class Recurrent {
     }
   }
 
-  private static List<String> activations(Node node, int directions, int gates)
-      throws ModelFormatException {
+  private static List<String> activations(Node node, int directions, int gates) {
     OnnxAttribute given = node.onnx().attributes().get("activations");
     List<String> each =
         switch (gates) {
@@ -111,8 +109,7 @@ final class Recurrent {
    * @param isStored whether what is multiplied by weights is rounded to 8 bits before; it is not in
    *     sequences that are not written out
    */
-  static void run(Node node, int gates, Value weights, Value recurrent, boolean isStored)
-      throws ModelFormatException {
+  static void run(Node node, int gates, Value weights, Value recurrent, boolean isStored) {
     Ops ops = node.ops();
     boolean isBatchFirst = node.flag("layout", false);
     Value given = node.openIn(0);
@@ -193,7 +190,7 @@ final class Recurrent {
   }
 
   /** The directions behind each other, as the second axis. */
-  private static Value stack(Ops ops, List<Value> all) throws ModelFormatException {
+  private static Value stack(Ops ops, List<Value> all) {
     if (!all.getFirst().isOpen()) {
       return ops.stack(all, 1);
     }
@@ -206,8 +203,7 @@ final class Recurrent {
 
   /** All outputs of one direction, whose steps are written out; the states become the last ones. */
   private static Value whole(
-      Cell cell, Value input, Value lengths, boolean isReverse, List<Value> states)
-      throws ModelFormatException {
+      Cell cell, Value input, Value lengths, boolean isReverse, List<Value> states) {
     Ops ops = cell.ops();
     Value isIn = lengths == null ? null : isIn(ops, lengths, input.dim(0));
     Value data = isReverse ? reversed(ops, input, lengths) : input;
@@ -229,8 +225,7 @@ final class Recurrent {
    * its sequence is reached.
    */
   private static Value loop(
-      Cell cell, Value input, Value lengths, boolean isReverse, List<Value> states)
-      throws ModelFormatException {
+      Cell cell, Value input, Value lengths, boolean isReverse, List<Value> states) {
     Ops ops = cell.ops();
     int batch = input.dim(1);
     Value count = OpenSizes.size(ops, input, 0);
@@ -271,22 +266,21 @@ final class Recurrent {
   }
 
   /** For each step and sequence whether the step is one of it. */
-  private static Value isIn(Ops ops, Value lengths, int steps) throws ModelFormatException {
+  private static Value isIn(Ops ops, Value lengths, int steps) {
     int batch = lengths.count();
     Value step = ops.integers(new int[] {steps, 1}, ops.budget().range(steps));
     Value row = ops.reshape(lengths, 1, batch);
     return ops.reshape(ops.binary(Binary.LESS, step, row), steps, batch, 1);
   }
 
-  private static Value reversed(Ops ops, Value value, Value lengths) throws ModelFormatException {
+  private static Value reversed(Ops ops, Value value, Value lengths) {
     return lengths == null
         ? OpenSizes.reverse(ops, value, 0)
         : Indexing.reversed(ops, value, lengths);
   }
 
   /** The output at the end of each sequence; the first state where that has no steps. */
-  private static Value last(Ops ops, Value outputs, Value lengths, Value first)
-      throws ModelFormatException {
+  private static Value last(Ops ops, Value outputs, Value lengths, Value first) {
     int batch = outputs.dim(1);
     Value line = ops.mul(ops.max(ops.add(ops.flat(lengths), -1), 0), batch);
     Value place = ops.add(line, ops.integers(new int[] {batch}, ops.budget().range(batch)));
@@ -299,8 +293,7 @@ final class Recurrent {
   /**
    * The state of the cells at the end of each sequence, which no operation gives but step by step.
    */
-  private static Value lastCell(Cell cell, Value input, List<Value> first, Value isIn)
-      throws ModelFormatException {
+  private static Value lastCell(Cell cell, Value input, List<Value> first, Value isIn) {
     Ops ops = cell.ops();
     List<Value> states = new ArrayList<>(first);
     for (int step = 0; step < input.dim(0); step++) {
@@ -315,8 +308,7 @@ final class Recurrent {
   }
 
   private static Value state(
-      Node node, int input, int direction, int batch, int size, boolean isBatchFirst)
-      throws ModelFormatException {
+      Node node, int input, int direction, int batch, int size, boolean isBatchFirst) {
     if (!node.has(input)) {
       return node.ops().fill(node.openIn(0).type(), new int[] {batch, size}, 0);
     }
@@ -324,8 +316,7 @@ final class Recurrent {
   }
 
   /** All outputs of one direction; the states become the last ones. */
-  private static Value sequence(Cell cell, Value input, List<Value> states)
-      throws ModelFormatException {
+  private static Value sequence(Cell cell, Value input, List<Value> states) {
     if (states.size() == 2 && isPlain(cell, input)) {
       return lstm(cell, input, states);
     }
@@ -338,7 +329,7 @@ final class Recurrent {
     return ops.stack(outputs, 0);
   }
 
-  private static void step(Cell cell, Value x, List<Value> states) throws ModelFormatException {
+  private static void step(Cell cell, Value x, List<Value> states) {
     switch (cell.activations().size()) {
       case 3 -> lstmStep(cell, sums(cell, x, states.getFirst()), states);
       case 2 -> gruStep(cell, x, states);
@@ -351,21 +342,19 @@ final class Recurrent {
    *
    * @param gates how many gates there are
    */
-  private static Value sum(Cell cell, Value x, Value h, int gate, int gates)
-      throws ModelFormatException {
+  private static Value sum(Cell cell, Value x, Value h, int gate, int gates) {
     Ops ops = cell.ops();
     return ops.add(
         product(cell, x, cell.weights(), gate, gate),
         product(cell, h, cell.recurrent(), gate, gates + gate));
   }
 
-  private static Value product(Cell cell, Value x, Value matrix, int gate, int bias)
-      throws ModelFormatException {
+  private static Value product(Cell cell, Value x, Value matrix, int gate, int bias) {
     Ops ops = cell.ops();
     return ops.fullyConnected(x, cell.gate(matrix, gate), cell.gate(cell.bias(), bias));
   }
 
-  private static void gruStep(Cell cell, Value x, List<Value> states) throws ModelFormatException {
+  private static void gruStep(Cell cell, Value x, List<Value> states) {
     Ops ops = cell.ops();
     Value h = states.getFirst();
     Value update = cell.activated(0, sum(cell, x, h, 0, 3));
@@ -383,7 +372,7 @@ final class Recurrent {
   }
 
   /** The weighted sums of the four gates of an LSTM, in ONNX's order i, o, f, c. */
-  private static List<Value> sums(Cell cell, Value x, Value h) throws ModelFormatException {
+  private static List<Value> sums(Cell cell, Value x, Value h) {
     List<Value> sums = new ArrayList<>();
     for (int gate = 0; gate < 4; gate++) {
       sums.add(sum(cell, x, h, gate, 4));
@@ -391,8 +380,7 @@ final class Recurrent {
     return sums;
   }
 
-  private static void lstmStep(Cell cell, List<Value> sums, List<Value> states)
-      throws ModelFormatException {
+  private static void lstmStep(Cell cell, List<Value> sums, List<Value> states) {
     Ops ops = cell.ops();
     Value c = states.get(1);
     Value in = cell.activated(0, peeped(cell, sums.get(0), c, 0));
@@ -412,8 +400,7 @@ final class Recurrent {
    * rounded together, and at each step the states of all sequences, of which those that have ended
    * are 0. The states become the last ones.
    */
-  private static Value stored(Cell cell, Value input, List<Value> states, Value isIn)
-      throws ModelFormatException {
+  private static Value stored(Cell cell, Value input, List<Value> states, Value isIn) {
     Ops ops = cell.ops();
     int steps = input.dim(0);
     int batch = input.dim(1);
@@ -448,8 +435,7 @@ final class Recurrent {
   }
 
   /** A sum with a part of the cell's state, where there are peepholes; in ONNX's order i, o, f. */
-  private static Value peeped(Cell cell, Value sum, Value state, int index)
-      throws ModelFormatException {
+  private static Value peeped(Cell cell, Value sum, Value state, int index) {
     return cell.peepholes() == null
         ? sum
         : cell.ops().add(sum, cell.ops().mul(state, cell.gate(cell.peepholes(), index)));
@@ -467,8 +453,7 @@ final class Recurrent {
   }
 
   /** NNAPI's sequence: gates in the order i, f, c, o, where ONNX has i, o, f, c. */
-  private static Value lstm(Cell cell, Value input, List<Value> states)
-      throws ModelFormatException {
+  private static Value lstm(Cell cell, Value input, List<Value> states) {
     Ops ops = cell.ops();
     int[] order = {0, 2, 3, 1};
     List<Integer> inputs = new ArrayList<>();

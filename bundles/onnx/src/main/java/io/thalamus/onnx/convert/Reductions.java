@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Consumer;
 
 /** Operators that make one element of many. */
 final class Reductions {
@@ -18,7 +18,7 @@ final class Reductions {
   /** A reduction over axes that stay with size 1. */
   @FunctionalInterface
   private interface Step {
-    Value of(Ops ops, Value value, int... axes) throws ModelFormatException;
+    Value of(Ops ops, Value value, int... axes);
   }
 
   static void addTo(Converters table) {
@@ -37,33 +37,31 @@ final class Reductions {
     table.add("CumSum", Reductions::cumSum);
   }
 
-  private static Value extreme(Ops ops, boolean isMax, Value value, int... axes)
-      throws ModelFormatException {
+  private static Value extreme(Ops ops, boolean isMax, Value value, int... axes) {
     if (value.type() == DataType.BOOL) {
       return ops.cast(extreme(ops, isMax, ops.cast(value, DataType.INT32), axes), DataType.BOOL);
     }
     return ops.reduce(isMax ? Reduction.MAX : Reduction.MIN, value, axes);
   }
 
-  private static Value sumOfSizes(Ops ops, Value value, int... axes) throws ModelFormatException {
+  private static Value sumOfSizes(Ops ops, Value value, int... axes) {
     return ops.reduce(Reduction.SUM, ops.unary(Unary.ABS, value), axes);
   }
 
-  private static Value sumOfSquares(Ops ops, Value value, int... axes) throws ModelFormatException {
+  private static Value sumOfSquares(Ops ops, Value value, int... axes) {
     return ops.reduce(Reduction.SUM, ops.square(value), axes);
   }
 
-  private static Value length(Ops ops, Value value, int... axes) throws ModelFormatException {
+  private static Value length(Ops ops, Value value, int... axes) {
     return ops.unary(Unary.SQRT, sumOfSquares(ops, value, axes));
   }
 
-  private static Value logOfSum(Ops ops, Value value, int... axes) throws ModelFormatException {
+  private static Value logOfSum(Ops ops, Value value, int... axes) {
     return ops.unary(Unary.LOG, ops.reduce(Reduction.SUM, value, axes));
   }
 
   /** The largest element is taken out in front, so that large ones do not overflow. */
-  private static Value logOfSumOfExp(Ops ops, Value value, int... axes)
-      throws ModelFormatException {
+  private static Value logOfSumOfExp(Ops ops, Value value, int... axes) {
     Value largest = ops.reduce(Reduction.MAX, value, axes);
     Value rest = ops.unary(Unary.EXP, ops.sub(value, largest));
     return ops.add(largest, logOfSum(ops, rest, axes));
@@ -74,7 +72,7 @@ final class Reductions {
    *
    * @param isIdentityOnOne whether one element is reduced to itself
    */
-  private static OperatorConverter over(Step step, boolean isIdentityOnOne) {
+  private static Consumer<Node> over(Step step, boolean isIdentityOnOne) {
     return node -> {
       Ops ops = node.ops();
       Value value = node.in(0);
@@ -114,7 +112,7 @@ final class Reductions {
    * Returns a value that is true if these axes are those that the second input names, of which
    * those of size 1 do not matter where they are kept.
    */
-  private static Value isMeant(Node node, boolean keeps, int... axes) throws ModelFormatException {
+  private static Value isMeant(Node node, boolean keeps, int... axes) {
     Ops ops = node.ops();
     int[] shape = node.in(0).shape();
     Value named = ops.cast(node.in(1), DataType.INT32);
@@ -144,8 +142,7 @@ final class Reductions {
 
   /** The axes that are possible by what the file states for the result. */
   private static List<int[]> axesByShape(
-      Node node, int[] shape, int[] result, boolean keeps, boolean isIdentityOnOne)
-      throws ModelFormatException {
+      Node node, int[] shape, int[] result, boolean keeps, boolean isIdentityOnOne) {
     node.require(shape.length <= MAX_GUESSED, "its axes are not known beforehand");
     List<int[]> found = new ArrayList<>();
     for (int set = 0; set < 1 << shape.length; set++) {
@@ -173,7 +170,7 @@ final class Reductions {
     return fitting;
   }
 
-  private static void place(Node node, boolean isLargest) throws ModelFormatException {
+  private static void place(Node node, boolean isLargest) {
     Value value = node.in(0);
     int axis = node.axis(node.setting("axis", 0), value.rank());
     boolean isLast = node.flag("select_last_index", false);
@@ -185,7 +182,7 @@ final class Reductions {
   }
 
   /** A product with a triangle of ones. */
-  private static void cumSum(Node node) throws ModelFormatException {
+  private static void cumSum(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     if (node.isKnown(1) || value.rank() == 1) {
@@ -206,7 +203,7 @@ final class Reductions {
     node.out(result);
   }
 
-  private static Value cumSum(Node node, Value value, int axis) throws ModelFormatException {
+  private static Value cumSum(Node node, Value value, int axis) {
     Ops ops = node.ops();
     if (value.type().is8Bit() || value.type().is16Bit()) {
       return ops.cast(cumSum(node, ops.cast(value, DataType.INT32), axis), value.type());

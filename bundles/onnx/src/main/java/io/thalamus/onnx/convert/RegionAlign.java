@@ -2,7 +2,6 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.operations.extension.ThalamusExtension;
 
@@ -20,7 +19,7 @@ final class RegionAlign {
   }
 
   /** A row of a region has the number of its image in front of its corners. */
-  static void pool(Node node) throws ModelFormatException {
+  static void pool(Node node) {
     Ops ops = node.ops();
     Value image = node.in(0);
     Value rows = node.openIn(1);
@@ -49,7 +48,7 @@ final class RegionAlign {
     node.out(OpenSizes.transpose(ops, found, 0, 3, 1, 2));
   }
 
-  static void align(Node node) throws ModelFormatException {
+  static void align(Node node) {
     Ops ops = node.ops();
     Value image = node.in(0);
     Value boxes = node.openIn(1);

@@ -2,7 +2,6 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Resampling;
@@ -32,7 +31,7 @@ final class Sampling {
     table.add("Upsample", Sampling::upsample);
   }
 
-  private static void upsample(Node node) throws ModelFormatException {
+  private static void upsample(Node node) {
     Value value = filled(node);
     double[] scales = new double[value.rank()];
     if (node.hasSetting("scales")) {
@@ -46,7 +45,7 @@ final class Sampling {
     node.out(sampled(node, value, sizes, scales, "asymmetric", "simple", null));
   }
 
-  private static Value filled(Node node) throws ModelFormatException {
+  private static Value filled(Node node) {
     Value value = node.openIn(0);
     int known = value.isOpen() ? 1 : 0;
     node.require(
@@ -55,8 +54,7 @@ final class Sampling {
     return value;
   }
 
-  private static double[] scales(Node node, int input, int[] axes, int rank)
-      throws ModelFormatException {
+  private static double[] scales(Node node, int input, int[] axes, int rank) {
     node.require(node.known(input).count() == axes.length, "its scales do not fit its axes");
     double[] scales = new double[rank];
     Arrays.fill(scales, 1);
@@ -75,7 +73,7 @@ final class Sampling {
   }
 
   /** Also of an open first axis, where NNAPI has an operation for it. */
-  static void resize(Node node) throws ModelFormatException {
+  static void resize(Node node) {
     Value value = filled(node);
     boolean isOld = node.opset() < 11;
     int rank = value.rank();
@@ -124,8 +122,7 @@ final class Sampling {
     node.out(sampled(node, value, sizes, scales, transformation, nearest, roi));
   }
 
-  private static double aspect(Node node, Value value, int[] axes, int[] wanted)
-      throws ModelFormatException {
+  private static double aspect(Node node, Value value, int[] axes, int[] wanted) {
     String policy = node.text("keep_aspect_ratio_policy", "stretch");
     boolean isSmaller = policy.equals("not_larger");
     node.require(isSmaller || policy.equals("not_smaller"), "its policy is " + policy);
@@ -137,8 +134,7 @@ final class Sampling {
     return common;
   }
 
-  private static void keepAspect(Node node, Value value, int[] axes, int[] sizes)
-      throws ModelFormatException {
+  private static void keepAspect(Node node, Value value, int[] axes, int[] sizes) {
     if (node.text("keep_aspect_ratio_policy", "stretch").equals("stretch")) {
       return;
     }
@@ -149,7 +145,7 @@ final class Sampling {
   }
 
   /** For each dimension where the cut starts, and behind all of these where it ends. */
-  private static double[] roi(Node node, int[] axes, int rank) throws ModelFormatException {
+  private static double[] roi(Node node, int[] axes, int rank) {
     node.require(node.known(1).count() == 2 * axes.length, "its roi does not fit its axes");
     double[] roi = new double[2 * rank];
     Arrays.fill(roi, rank, 2 * rank, 1);
@@ -167,8 +163,7 @@ final class Sampling {
       double[] scales,
       String transformation,
       String nearest,
-      double[] roi)
-      throws ModelFormatException {
+      double[] roi) {
     Ops ops = node.ops();
     String mode = node.text("mode", "nearest");
     int known = value.isOpen() ? 1 : 0;
@@ -238,8 +233,7 @@ final class Sampling {
    * would be a whole step. Null where another way gives the same, or would take much less memory.
    */
   private static Value between(
-      Node node, Value value, int[] sizes, double[] scales, String transformation)
-      throws ModelFormatException {
+      Node node, Value value, int[] sizes, double[] scales, String transformation) {
     int rank = value.rank();
     boolean isChannelsLast = rank == 4 && scales[1] != 1;
     int last = isChannelsLast ? 2 : rank - 1;
@@ -294,8 +288,7 @@ final class Sampling {
    * Factors of neighbours as they are, or as whole numbers, which ONNX Runtime takes with channels
    * last: what is cut off of the upper one belongs to the lower one.
    */
-  private static double[] factors(Ops ops, Neighbours pairs, boolean isHigh, boolean isFixed)
-      throws ModelFormatException {
+  private static double[] factors(Ops ops, Neighbours pairs, boolean isHigh, boolean isFixed) {
     double[] factors = ops.budget().doubles(pairs.low().length);
     for (int i = 0; i < factors.length; i++) {
       int upper = (int) (pairs.ofHigh()[i] * STEP);
@@ -310,8 +303,7 @@ final class Sampling {
 
   /** Bytes by filters that are stretched, rounded along each axis, from the last one on. */
   private static Value smoothed(
-      Node node, Value value, int[] sizes, double[] scales, String mode, String transformation)
-      throws ModelFormatException {
+      Node node, Value value, int[] sizes, double[] scales, String mode, String transformation) {
     Ops ops = node.ops();
     Value result = ops.cast(value, DataType.FLOAT);
     for (int axis = value.rank() - 1; axis >= 0; axis--) {
@@ -335,8 +327,7 @@ final class Sampling {
   }
 
   private static Resampling resampling(
-      Node node, Value value, int[] sizes, double[] scales, String transformation, int axis)
-      throws ModelFormatException {
+      Node node, Value value, int[] sizes, double[] scales, String transformation, int axis) {
     return resampling(node, value, sizes, scales, "linear", transformation, "", null, axis);
   }
 
@@ -349,8 +340,7 @@ final class Sampling {
       String transformation,
       String nearest,
       double[] roi,
-      int axis)
-      throws ModelFormatException {
+      int axis) {
     return new Resampling(
         value.dim(axis),
         sizes[axis],
@@ -366,8 +356,7 @@ final class Sampling {
   }
 
   /** A product with weights along one axis; where each is 1 in one place, elements are taken. */
-  private static Value along(Ops ops, Value value, int axis, double[][] weights)
-      throws ModelFormatException {
+  private static Value along(Ops ops, Value value, int axis, double[][] weights) {
     int size = value.dim(axis);
     int[] places = new int[weights.length];
     boolean isTaken = true;
@@ -403,8 +392,7 @@ final class Sampling {
       double[] scales,
       String mode,
       String transformation,
-      String nearest)
-      throws ModelFormatException {
+      String nearest) {
     boolean isPlain =
         value.rank() == 4
             && MoveOps.isPlain(value)

@@ -2,7 +2,6 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
@@ -26,7 +25,7 @@ final class Scatter {
     table.add("TensorScatter", Scatter::cache);
   }
 
-  private static void elements(Node node) throws ModelFormatException {
+  private static void elements(Node node) {
     Ops ops = node.ops();
     Value data = node.in(0);
     Value updates = node.in(2);
@@ -41,7 +40,7 @@ final class Scatter {
     node.out(ops.reshape(result, data.shape()));
   }
 
-  private static void slices(Node node) throws ModelFormatException {
+  private static void slices(Node node) {
     Ops ops = node.ops();
     Value data = node.in(0);
     Value indexes = node.in(1);
@@ -64,7 +63,7 @@ final class Scatter {
   }
 
   /** A part of a cache along its last but one dimension, from a place on for each batch. */
-  private static void cache(Node node) throws ModelFormatException {
+  private static void cache(Node node) {
     Ops ops = node.ops();
     Value data = node.in(0);
     Value updates = node.in(1);
@@ -104,8 +103,7 @@ final class Scatter {
    * @param places for each update the row that it is meant for
    * @param updates {@code [updates, width]}
    */
-  private static Value scattered(Node node, Value rows, Value places, Value updates)
-      throws ModelFormatException {
+  private static Value scattered(Node node, Value rows, Value places, Value updates) {
     Ops ops = node.ops();
     String reduction = node.text("reduction", "none");
     node.require(rows.type() == updates.type(), "its updates are of another type");
@@ -167,8 +165,7 @@ final class Scatter {
   }
 
   /** For each row the last update that is meant for it, or itself. */
-  private static Value replaced(Ops ops, Value rows, Value updates, Value isMeant)
-      throws ModelFormatException {
+  private static Value replaced(Ops ops, Value rows, Value updates, Value isMeant) {
     int count = updates.dim(0);
     int[] numbers = ops.budget().range(count);
     Arrays.setAll(numbers, i -> i + 1);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.OnnxGraph;
 import io.thalamus.onnx.file.OnnxNode;
 import io.thalamus.onnx.file.OnnxTensor;
 import io.thalamus.onnx.file.OnnxValue;
+import io.thalamus.onnx.file.Refusal;
 import io.thalamus.onnx.fold.Budget;
 import io.thalamus.onnx.fold.Tensors;
 import java.util.HashMap;
@@ -13,6 +13,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.UnaryOperator;
 
 /** The values of a graph by name; those of the graph around it are seen too. */
 final class Scope {
@@ -45,7 +46,7 @@ final class Scope {
   private final Scope outer;
   private final Budget budget;
   private final long opset;
-  private final Frontier frontier;
+  private final UnaryOperator<Value> frontier;
   private final Map<String, Value> values = new HashMap<>();
   private final Set<String> failed = new HashSet<>();
   private Map<String, OnnxNode> readers;
@@ -60,18 +61,12 @@ final class Scope {
   }
 
   /** The values of a graph as another one sees them that control flow refers to. */
-  Scope(Scope outer, Frontier frontier) {
+  Scope(Scope outer, UnaryOperator<Value> frontier) {
     this.graph = new OnnxGraph("", List.of(), Map.of(), List.of(), List.of(), Map.of());
     this.outer = outer;
     this.budget = outer.budget;
     this.opset = outer.opset;
     this.frontier = frontier;
-  }
-
-  /** The way of values from one graph into another; each goes it once. */
-  @FunctionalInterface
-  interface Frontier {
-    Value pass(Value value) throws ModelFormatException;
   }
 
   /** The version of ONNX's operators. */
@@ -83,14 +78,14 @@ final class Scope {
     return graph;
   }
 
-  void put(String name, Value value) throws ModelFormatException {
+  void put(String name, Value value) {
     if (values.putIfAbsent(name, read(name, value)) != null) {
-      throw new ModelFormatException("the file is damaged: '" + name + "' is computed twice");
+      throw new Refusal("the file is damaged: '" + name + "' is computed twice");
     }
   }
 
   /** A value as those that read it take it. */
-  private Value read(String name, Value value) throws ModelFormatException {
+  private Value read(String name, Value value) {
     return SliceBounds.isBeyond(value) && isSliceBound(name)
         ? SliceBounds.within(value, budget)
         : value;
@@ -117,7 +112,7 @@ final class Scope {
             && outer.hasFailed(name);
   }
 
-  Value get(String name) throws ModelFormatException {
+  Value get(String name) {
     Value known = values.get(name);
     if (known != null) {
       return known;
@@ -129,8 +124,7 @@ final class Scope {
       return value;
     }
     if (outer == null) {
-      throw new ModelFormatException(
-          "the file is damaged: '" + name + "' is read before it is computed");
+      throw new Refusal("the file is damaged: '" + name + "' is read before it is computed");
     }
     Value found = outer.get(name);
     Value passed = pass(found);
@@ -141,8 +135,8 @@ final class Scope {
   }
 
   /** A value of the graph around this one as it is seen here. */
-  Value pass(Value value) throws ModelFormatException {
-    return frontier.pass(value);
+  Value pass(Value value) {
+    return frontier.apply(value);
   }
 
   /**

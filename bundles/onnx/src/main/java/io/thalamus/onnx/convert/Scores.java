@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxAttribute;
@@ -20,7 +19,7 @@ final class Scores {
   private Scores() {}
 
   /** The number of classes, by their labels. */
-  static int classes(Node node, String numbers) throws ModelFormatException {
+  static int classes(Node node, String numbers) {
     int[] labels = node.list(numbers);
     OnnxAttribute texts = node.onnx().attributes().get(TEXTS);
     int classes =
@@ -32,7 +31,7 @@ final class Scores {
   }
 
   /** The labels of classes; the number of a class stands for a label that is a text. */
-  static Value labels(Node node, String numbers, Value places) throws ModelFormatException {
+  static Value labels(Node node, String numbers, Value places) {
     Ops ops = node.ops();
     Value place = ops.flat(places);
     int[] labels = node.list(numbers);
@@ -49,12 +48,12 @@ final class Scores {
   }
 
   /** Scores with a number added to each column. */
-  static Value added(Ops ops, Value scores, float[] numbers) throws ModelFormatException {
+  static Value added(Ops ops, Value scores, float[] numbers) {
     return ops.add(scores, row(ops, numbers));
   }
 
   /** A constant row. */
-  static Value row(Ops ops, float[] numbers) throws ModelFormatException {
+  static Value row(Ops ops, float[] numbers) {
     double[] values = ops.budget().doubles(numbers.length);
     for (int i = 0; i < values.length; i++) {
       values[i] = numbers[i];
@@ -63,11 +62,11 @@ final class Scores {
   }
 
   /** Scores after the setting post_transform. */
-  static Value transformed(Node node, Value scores) throws ModelFormatException {
+  static Value transformed(Node node, Value scores) {
     return transformed(node, scores, node.text("post_transform", "NONE"));
   }
 
-  static Value transformed(Node node, Value scores, String kind) throws ModelFormatException {
+  static Value transformed(Node node, Value scores, String kind) {
     Ops ops = node.ops();
     return switch (kind) {
       case "NONE" -> scores;
@@ -80,7 +79,7 @@ final class Scores {
   }
 
   /** The exponentials of what is not 0, divided by their sum. */
-  private static Value softmaxZero(Ops ops, Value scores) throws ModelFormatException {
+  private static Value softmaxZero(Ops ops, Value scores) {
     Value most = ops.reduce(Reduction.MAX, scores, 1);
     Value isZero =
         ops.binary(
@@ -94,7 +93,7 @@ final class Scores {
    * The numbers of which so much of a normal distribution is below, {@code sqrt(2) erfinv(2 p -
    * 1)}, by Winitzki's formula, as ONNX Runtime has it.
    */
-  private static Value probit(Ops ops, Value scores) throws ModelFormatException {
+  private static Value probit(Ops ops, Value scores) {
     Value number = ops.add(ops.mul(scores, 2), -1);
     Value rest = ops.sub(ops.number(DataType.FLOAT, 1), ops.square(number));
     Value log = ops.unary(Unary.LOG, rest);
@@ -111,7 +110,7 @@ final class Scores {
    *
    * @param isProbability whether it is one where no function is applied
    */
-  static Value ofTwo(Node node, Value second, boolean isProbability) throws ModelFormatException {
+  static Value ofTwo(Node node, Value second, boolean isProbability) {
     Ops ops = node.ops();
     Value opposite = ops.unary(Unary.NEG, second);
     return switch (node.text("post_transform", "NONE")) {

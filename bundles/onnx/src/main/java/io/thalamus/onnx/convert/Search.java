@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
@@ -29,12 +28,12 @@ final class Search {
   }
 
   /** Numbers in a type that is searched: 8-bit ones are widened. */
-  private static Value searched(Ops ops, Value value) throws ModelFormatException {
+  private static Value searched(Ops ops, Value value) {
     return value.type().is8Bit() ? ops.cast(value, DataType.INT32) : value;
   }
 
   /** ONNX has a row for each axis; where it is transposed, there is one for each element. */
-  private static void nonZero(Node node) throws ModelFormatException {
+  private static void nonZero(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     if (value.isConstant()) {
@@ -47,13 +46,13 @@ final class Search {
     node.out(byAxis);
   }
 
-  private static Value places(Ops ops, Value value, boolean isByAxis) throws ModelFormatException {
+  private static Value places(Ops ops, Value value, boolean isByAxis) {
     List<Integer> inputs = List.of(ops.operand(value), ops.bool(isByAxis));
     return ops.emitOpen(ThalamusExtension.NON_ZERO, inputs, DataType.INT64).getFirst();
   }
 
   /** The same of a constant, as a constant. */
-  private static Value places(Ops ops, Value value) throws ModelFormatException {
+  private static Value places(Ops ops, Value value) {
     int rank = Math.max(1, value.rank());
     int[] strides = value.rank() == 0 ? new int[] {1} : Dims.strides(value.shape());
     int[] found =
@@ -74,7 +73,7 @@ final class Search {
    * @param hasPlaces whether their first places are a result; ONNX Runtime's own operator has none,
    *     and does not sort
    */
-  static void unique(Node node, boolean hasPlaces) throws ModelFormatException {
+  static void unique(Node node, boolean hasPlaces) {
     Ops ops = node.ops();
     Value value = node.in(0);
     node.require(
@@ -106,7 +105,7 @@ final class Search {
    * For each slice along an axis the number of slices before it in their order, which is that of
    * the first elements that differ. Slices that are alike have the same.
    */
-  private static Value ranks(Node node, int axis) throws ModelFormatException {
+  private static Value ranks(Node node, int axis) {
     Ops ops = node.ops();
     Value value = node.in(0);
     int count = value.dim(axis);
@@ -138,7 +137,7 @@ final class Search {
     return ops.cast(ops.reshape(before, count), DataType.INT32);
   }
 
-  private static void nonMaxSuppression(Node node) throws ModelFormatException {
+  private static void nonMaxSuppression(Node node) {
     Ops ops = node.ops();
     Value most = limit(node, 2, DataType.INT32, 0);
     Value overlap = limit(node, 3, DataType.FLOAT, 0);
@@ -156,7 +155,7 @@ final class Search {
   }
 
   /** The slices along an axis, or the elements, that a known condition names. */
-  private static void compress(Node node) throws ModelFormatException {
+  private static void compress(Node node) {
     Ops ops = node.ops();
     Value value = node.hasSetting("axis") ? node.in(0) : ops.flat(node.in(0));
     int axis = node.axis(node.setting("axis", 0), value.rank());
@@ -168,8 +167,7 @@ final class Search {
     node.out(ops.gather(value, axis, ops.integers(new int[] {chosen.length}, chosen)));
   }
 
-  static Value limit(Node node, int input, DataType type, double otherwise)
-      throws ModelFormatException {
+  static Value limit(Node node, int input, DataType type, double otherwise) {
     Ops ops = node.ops();
     if (type == DataType.INT32 && node.isKnown(input)) {
       // What is beyond 32 bits stands for no limit.

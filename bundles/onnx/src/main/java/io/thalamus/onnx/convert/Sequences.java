@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxGraph;
 import io.thalamus.onnx.fold.Dims;
@@ -34,7 +33,7 @@ final class Sequences {
   }
 
   /** A place in the list, or right behind it where more is allowed; the last where none is said. */
-  private static int place(Node node, int input, int more) throws ModelFormatException {
+  private static int place(Node node, int input, int more) {
     int size = node.sequence(0).size();
     int last = size - 1 + more;
     int place = node.has(input) ? node.onlyInt(input) : last;
@@ -43,19 +42,19 @@ final class Sequences {
     return counted;
   }
 
-  private static void hasElement(Node node) throws ModelFormatException {
+  private static void hasElement(Node node) {
     boolean isThere = node.has(0) && node.any(0) != Value.NONE;
     node.out(node.ops().number(DataType.BOOL, isThere ? 1 : 0));
   }
 
-  private static void element(Node node) throws ModelFormatException {
+  private static void element(Node node) {
     Value value = node.any(0);
     node.require(value != Value.NONE, "'" + node.onnx().inputs().getFirst() + "' has no element");
     node.out(value);
   }
 
   /** A graph for each value of a list; of its other inputs, lists have as many values. */
-  private static void map(Node node) throws ModelFormatException {
+  private static void map(Node node) {
     OnnxGraph body = Control.graph(node, "body");
     int size = node.sequence(0).size();
     node.require(
@@ -80,7 +79,7 @@ final class Sequences {
     }
   }
 
-  private static void construct(Node node) throws ModelFormatException {
+  private static void construct(Node node) {
     List<Value> values = new ArrayList<>();
     for (int i = 0; i < node.inputs(); i++) {
       values.add(node.in(i));
@@ -88,7 +87,7 @@ final class Sequences {
     node.out(Value.ofSequence(values));
   }
 
-  private static void at(Node node) throws ModelFormatException {
+  private static void at(Node node) {
     Value rows = node.any(0).rows();
     Ops ops = node.ops();
     if (rows == null && node.isKnown(1)) {
@@ -111,7 +110,7 @@ final class Sequences {
     node.out(OpenSizes.gather(ops, rows, 0, Indexing.counted(ops, place, size)));
   }
 
-  private static void length(Node node) throws ModelFormatException {
+  private static void length(Node node) {
     Value rows = node.any(0).rows();
     node.out(
         rows == null
@@ -119,7 +118,7 @@ final class Sequences {
             : OpenSizes.size(node.ops(), rows, 0));
   }
 
-  private static void insert(Node node) throws ModelFormatException {
+  private static void insert(Node node) {
     Value rows = node.any(0).rows();
     if (rows != null) {
       Ops ops = node.ops();
@@ -138,13 +137,13 @@ final class Sequences {
     node.out(Value.ofSequence(values));
   }
 
-  private static void erase(Node node) throws ModelFormatException {
+  private static void erase(Node node) {
     List<Value> values = new ArrayList<>(node.sequence(0));
     values.remove(place(node, 1, 0));
     node.out(Value.ofSequence(values));
   }
 
-  private static void concat(Node node) throws ModelFormatException {
+  private static void concat(Node node) {
     if (node.any(0).rows() != null) {
       node.out(joined(node, node.any(0).rows()));
       return;
@@ -158,7 +157,7 @@ final class Sequences {
   }
 
   /** The rows of a list side by side along another axis, which may be a new one. */
-  private static Value joined(Node node, Value rows) throws ModelFormatException {
+  private static Value joined(Node node, Value rows) {
     Ops ops = node.ops();
     boolean isNew = node.flag("new_axis", false);
     int axis = node.axis(node.setting("axis", 0), isNew ? rows.rank() : rows.rank() - 1);
@@ -170,7 +169,7 @@ final class Sequences {
         : OpenSizes.reshape(ops, moved, Dims.with(Dims.remove(shape, axis), axis, 0));
   }
 
-  private static void split(Node node) throws ModelFormatException {
+  private static void split(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     int axis = node.axis(node.setting("axis", 0), value.rank());

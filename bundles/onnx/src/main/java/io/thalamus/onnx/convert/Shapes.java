@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
@@ -28,7 +27,7 @@ final class Shapes {
     return Value.of(Tensor.ofLongs(new int[0], value));
   }
 
-  private static void constant(Node node) throws ModelFormatException {
+  private static void constant(Node node) {
     Ops ops = node.ops();
     if (node.hasSetting("value")) {
       node.out(node.tensor("value"));
@@ -49,7 +48,7 @@ final class Shapes {
     }
   }
 
-  private static void constantOfShape(Node node) throws ModelFormatException {
+  private static void constantOfShape(Node node) {
     int[] shape = node.isKnown(0) ? sizes(node, node.ints(0)) : node.stated(0, 0);
     if (!node.hasSetting("value")) {
       node.out(node.ops().fill(DataType.FLOAT, shape, 0));
@@ -60,12 +59,12 @@ final class Shapes {
     node.out(node.ops().expand(node.ops().reshape(value), shape));
   }
 
-  private static int[] sizes(Node node, int... sizes) throws ModelFormatException {
+  private static int[] sizes(Node node, int... sizes) {
     node.require(Arrays.stream(sizes).allMatch(size -> size >= 0), "a dimension is negative");
     return sizes;
   }
 
-  private static void shape(Node node) throws ModelFormatException {
+  private static void shape(Node node) {
     int[] shape = node.in(0).shape();
     int start = bound(node.setting("start", 0), shape.length);
     int end = Math.max(start, bound(node.setting("end", shape.length), shape.length));
@@ -77,7 +76,7 @@ final class Shapes {
     return Math.clamp(place < 0 ? place + (long) rank : place, 0, rank);
   }
 
-  private static void reshape(Node node) throws ModelFormatException {
+  private static void reshape(Node node) {
     Value value = node.in(0);
     if (node.has(1) && !node.isKnown(1)) {
       node.out(node.ops().reshape(value, node.stated(0, 1)));
@@ -108,7 +107,7 @@ final class Shapes {
     node.out(node.ops().reshape(value, shape));
   }
 
-  private static void flatten(Node node) throws ModelFormatException {
+  private static void flatten(Node node) {
     Value value = node.in(0);
     int axis = node.setting("axis", 1);
     int split = axis == value.rank() ? axis : node.axis(axis, Math.max(1, value.rank()));
@@ -122,11 +121,11 @@ final class Shapes {
   }
 
   /** The axes by which an operator is told where to add or remove dimensions, or null. */
-  private static int[] axes(Node node) throws ModelFormatException {
+  private static int[] axes(Node node) {
     return node.has(1) ? node.ints(1) : node.list("axes");
   }
 
-  private static void squeeze(Node node) throws ModelFormatException {
+  private static void squeeze(Node node) {
     Value value = node.in(0);
     if (node.has(1) && !node.isKnown(1)) {
       node.out(node.ops().reshape(value, node.stated(0, 1)));
@@ -145,7 +144,7 @@ final class Shapes {
         node.ops().reshape(value, Dims.permute(value.shape(), MoveOps.others(value.rank(), axes))));
   }
 
-  private static void unsqueeze(Node node) throws ModelFormatException {
+  private static void unsqueeze(Node node) {
     Value value = node.in(0);
     if (node.has(1) && !node.isKnown(1)) {
       node.out(node.ops().reshape(value, node.stated(0, 1)));
@@ -163,7 +162,7 @@ final class Shapes {
     node.out(node.ops().reshape(value, shape));
   }
 
-  private static void range(Node node) throws ModelFormatException {
+  private static void range(Node node) {
     Ops ops = node.ops();
     DataType type = node.in(0).type();
     if (node.isKnown(0) && node.isKnown(1) && node.isKnown(2)) {
@@ -180,14 +179,13 @@ final class Shapes {
     node.out(ops.add(ops.mul(places, node.in(2)), node.in(0)));
   }
 
-  private static Value places(Ops ops, DataType type, int count, double start, double step)
-      throws ModelFormatException {
+  private static Value places(Ops ops, DataType type, int count, double start, double step) {
     double[] values = ops.budget().doubles(count);
     Arrays.setAll(values, i -> start + i * step);
     return ops.constant(type, new int[] {count}, values);
   }
 
-  private static void eye(Node node) throws ModelFormatException {
+  private static void eye(Node node) {
     int[] shape = node.in(0).shape();
     node.require(shape.length == 2, "its input is no matrix");
     double[] values = node.ops().budget().doubles(Dims.count(shape));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import java.util.Arrays;
@@ -28,7 +27,7 @@ final class Signals {
     table.add("MelWeightMatrix", Signals::mel);
   }
 
-  private static void window(Node node, DoubleUnaryOperator form) throws ModelFormatException {
+  private static void window(Node node, DoubleUnaryOperator form) {
     int size = node.isKnown(0) ? node.onlyInt(0) : node.stated(0, 0)[0];
     node.require(size > 0, "it has " + size + " numbers");
     int period = node.flag("periodic", true) ? size : size - 1;
@@ -47,7 +46,7 @@ final class Signals {
    */
   private record Matrix(int inputs, int parts, int length, int bins, boolean isInverse) {
     /** The matrix; rows of a window are multiplied by its numbers. */
-    Value value(Ops ops, double[] window) throws ModelFormatException {
+    Value value(Ops ops, double[] window) {
       boolean isHalf = isInverse && bins < 0;
       int results = isHalf ? length : bins;
       int kinds = isHalf ? 1 : 2;
@@ -79,7 +78,7 @@ final class Signals {
   }
 
   /** The half of a spectrum that says all of real numbers becomes real numbers again. */
-  private static void transform(Node node) throws ModelFormatException {
+  private static void transform(Node node) {
     Ops ops = node.ops();
     Value value = ops.cast(node.in(0), DataType.FLOAT);
     int rank = value.rank();
@@ -112,7 +111,7 @@ final class Signals {
   }
 
   /** Parts of a signal that overlap, each with its spectrum. */
-  private static void frames(Node node) throws ModelFormatException {
+  private static void frames(Node node) {
     Ops ops = node.ops();
     Value signal = ops.cast(node.in(0), DataType.FLOAT);
     node.require(signal.rank() == 2 || signal.rank() == 3, signal.text() + " is no signal");
@@ -153,7 +152,7 @@ final class Signals {
   }
 
   /** Triangles over the bins of a spectrum, evenly spaced as people hear them. */
-  private static void mel(Node node) throws ModelFormatException {
+  private static void mel(Node node) {
     int filters = node.onlyInt(0);
     int length = node.onlyInt(1);
     int rate = node.onlyInt(2);

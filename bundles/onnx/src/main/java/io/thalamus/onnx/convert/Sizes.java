@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import java.util.Arrays;
 import java.util.stream.LongStream;
 
@@ -25,7 +24,7 @@ record Sizes(long[] numbers, long most) {
   }
 
   /** Of vectors, as PyTorch has sizes where -1 keeps one: each number by those in its place. */
-  private static Sizes each(Node node) throws ModelFormatException {
+  private static Sizes each(Node node) {
     Sizes[] parts = new Sizes[node.inputs()];
     int count = 1;
     for (int i = 0; i < parts.length; i++) {
@@ -71,7 +70,7 @@ record Sizes(long[] numbers, long most) {
   }
 
   /** What is known of the first result of an operator because of its inputs; null for nothing. */
-  static Sizes result(Node node) throws ModelFormatException {
+  static Sizes result(Node node) {
     switch (node.onnx().type()) {
       case "Cast", "Identity", "Squeeze", "Unsqueeze", "Reshape" -> {
         return node.any(0).sizes();

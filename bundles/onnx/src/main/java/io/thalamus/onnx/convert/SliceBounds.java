@@ -2,7 +2,6 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperandCode;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxAttribute;
 import io.thalamus.onnx.file.OnnxGraph;
@@ -65,7 +64,7 @@ final class SliceBounds {
         && Arrays.stream(value.constant().integers()).anyMatch(number -> number != (int) number);
   }
 
-  static Value within(Value value, Budget budget) throws ModelFormatException {
+  static Value within(Value value, Budget budget) {
     double[] numbers =
         Arrays.stream(value.constant().integers())
             .mapToDouble(number -> Math.clamp(number, Integer.MIN_VALUE, Integer.MAX_VALUE))
@@ -74,14 +73,14 @@ final class SliceBounds {
   }
 
   /** The operand of a caller's 64-bit integers, as 32-bit ones. */
-  static int within(Ops ops, int operand, int... shape) throws ModelFormatException {
+  static int within(Ops ops, int operand, int... shape) {
     Value real = Value.of(DataType.FLOAT, shape, ops.convert(operand, OperandCode.TENSOR_FLOAT32));
     Value limited = ops.max(ops.min(real, MOST), -MOST);
     return ops.operand(ops.cast(limited, DataType.INT32));
   }
 
   /** An end where steps go backwards, for which the largest stands for the beginning. */
-  static Value backwards(Ops ops, Value end) throws ModelFormatException {
+  static Value backwards(Ops ops, Value end) {
     Value isLargest = ops.binary(Binary.GREATER_EQUAL, end, ops.number(end.type(), MOST));
     return ops.select(isLargest, ops.number(end.type(), -MOST), end);
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxAttribute;
@@ -54,7 +53,7 @@ final class Trees {
   private Value ends;
 
   /** The trees of the operators with lists that name the tree of each node. */
-  private Trees(Node node) throws ModelFormatException {
+  private Trees(Node node) {
     this.node = node;
     this.ops = node.ops();
     int[] trees = ints("nodes_treeids");
@@ -96,7 +95,7 @@ final class Trees {
   }
 
   /** The trees of TreeEnsemble, whose leaves are lists of their own; they come behind the nodes. */
-  private Trees(Node node, int leaves) throws ModelFormatException {
+  private Trees(Node node, int leaves) {
     this.node = node;
     this.ops = node.ops();
     int[] kinds = numbers("nodes_modes");
@@ -165,7 +164,7 @@ final class Trees {
   }
 
   /** For each node where it leads. */
-  private int[] ways(boolean isTrue, int nodes, int leaves) throws ModelFormatException {
+  private int[] ways(boolean isTrue, int nodes, int leaves) {
     String name = isTrue ? "nodes_true" : "nodes_false";
     int[] targets = ints(name + "nodeids");
     int[] isLeaf = ints(name + "leafs");
@@ -191,26 +190,26 @@ final class Trees {
     return (long) tree << 32 | id & 0xffffffffL;
   }
 
-  private int place(int tree, int id) throws ModelFormatException {
+  private int place(int tree, int id) {
     Integer place = places.get(key(tree, id));
     node.require(place != null, "there is no node " + id + " in its tree " + tree);
     return place;
   }
 
-  private int[] ints(String name) throws ModelFormatException {
+  private int[] ints(String name) {
     int[] values = node.list(name);
     node.require(values != null, "its " + name + " are missing");
     return values;
   }
 
-  private int[] sized(String name) throws ModelFormatException {
+  private int[] sized(String name) {
     int[] values = ints(name);
     node.require(values.length == count, "its " + name + " are " + values.length);
     return values;
   }
 
   /** A list of real numbers, which newer files keep in a tensor; empty where there is none. */
-  private float[] reals(String name) throws ModelFormatException {
+  private float[] reals(String name) {
     OnnxAttribute own = node.onnx().attributes().get(name);
     String inTensor = own != null && own.tensor() != null ? name : name + "_as_tensor";
     if (node.hasSetting(inTensor)) {
@@ -225,13 +224,13 @@ final class Trees {
     return values == null ? new float[0] : values;
   }
 
-  private int[] numbers(String name) throws ModelFormatException {
+  private int[] numbers(String name) {
     long[] values = node.tensor(name).constant().integers();
     return Arrays.stream(values).mapToInt(Math::toIntExact).toArray();
   }
 
   /** The levels below the roots. */
-  private int depth() throws ModelFormatException {
+  private int depth() {
     int[] level = roots;
     int depth = 0;
     while (Arrays.stream(level).anyMatch(i -> yes[i] != i || no[i] != i)) {
@@ -241,19 +240,19 @@ final class Trees {
     return depth;
   }
 
-  private Value table(int[] values) throws ModelFormatException {
+  private Value table(int[] values) {
     return ops.integers(new int[] {count}, values);
   }
 
   /** For each row and tree the node where the row ends. */
-  private Value ends() throws ModelFormatException {
+  private Value ends() {
     if (ends == null) {
       ends = found();
     }
     return ends;
   }
 
-  private Value found() throws ModelFormatException {
+  private Value found() {
     Value rows = ops.cast(node.in(0), DataType.FLOAT);
     node.require(rows.rank() == 1 || rows.rank() == 2, "its data are " + rows.text());
     Value data = rows.rank() == 1 ? ops.reshape(rows, 1, rows.count()) : rows;
@@ -282,7 +281,7 @@ final class Trees {
   }
 
   /** Whether rows follow the true branch. */
-  private Value isSo(Value number, Value limit, Value places) throws ModelFormatException {
+  private Value isSo(Value number, Value limit, Value places) {
     List<String> kinds = modes.stream().filter(mode -> !mode.equals(LEAF)).distinct().toList();
     Value isSo = null;
     for (String kind : kinds) {
@@ -300,7 +299,7 @@ final class Trees {
     return ops.binary(Binary.OR, isSo, ops.binary(Binary.AND, isMissing, flagged(missing, places)));
   }
 
-  private Value flagged(int[] flags, Value places) throws ModelFormatException {
+  private Value flagged(int[] flags, Value places) {
     Value found = ops.gather(table(flags), 0, places);
     return ops.binary(Binary.NOT_EQUAL, found, ops.number(found.type(), 0));
   }
@@ -309,7 +308,7 @@ final class Trees {
   private record Leaves(int[] places, int[] targets, float[] weights) {}
 
   /** The leaves by the names of their settings. */
-  private Leaves leaves(String prefix) throws ModelFormatException {
+  private Leaves leaves(String prefix) {
     int[] trees = ints(prefix + "_treeids");
     int[] ids = ints(prefix + "_nodeids");
     int[] targets = ints(prefix + "_ids");
@@ -332,8 +331,7 @@ final class Trees {
    * @param outputs how many there are
    * @param none what a leaf says of an output that it does not name
    */
-  private Value scores(Leaves said, int outputs, Reduction kind, double none)
-      throws ModelFormatException {
+  private Value scores(Leaves said, int outputs, Reduction kind, double none) {
     double[] table = ops.budget().doubles(Math.multiplyExact(count, outputs));
     Arrays.fill(table, none);
     boolean[] isNamed = new boolean[table.length];
@@ -352,7 +350,7 @@ final class Trees {
   }
 
   /** What the trees say, together. */
-  private Value together(String aggregate, Leaves said, int outputs) throws ModelFormatException {
+  private Value together(String aggregate, Leaves said, int outputs) {
     return switch (aggregate) {
       case "SUM" -> scores(said, outputs, Reduction.SUM, 0);
       case "AVERAGE" -> ops.mul(scores(said, outputs, Reduction.SUM, 0), 1.0 / roots.length);
@@ -362,7 +360,7 @@ final class Trees {
     };
   }
 
-  private static void ensemble(Node node) throws ModelFormatException {
+  private static void ensemble(Node node) {
     int[] targets = node.list("leaf_targetids");
     node.require(targets != null && targets.length > 0, "its leaf_targetids are missing");
     Trees trees = new Trees(node, targets.length);
@@ -387,7 +385,7 @@ final class Trees {
         TRANSFORMS.get(transform));
   }
 
-  private void regress() throws ModelFormatException {
+  private void regress() {
     int targets = node.setting("n_targets", 1);
     node.require(targets > 0, "it has " + targets + " targets");
     regress(
@@ -397,8 +395,7 @@ final class Trees {
         node.text("post_transform", "NONE"));
   }
 
-  private void regress(Leaves said, int outputs, String aggregate, String transform)
-      throws ModelFormatException {
+  private void regress(Leaves said, int outputs, String aggregate, String transform) {
     Value scores = together(aggregate, said, outputs);
     float[] base = reals("base_values");
     if (base.length > 0) {
@@ -414,7 +411,7 @@ final class Trees {
   }
 
   /** The scores, but 0 without any base where no leaf of a row names an output. */
-  private Value named(Value scores, Leaves said, int outputs) throws ModelFormatException {
+  private Value named(Value scores, Leaves said, int outputs) {
     float[] ones = new float[said.weights().length];
     Arrays.fill(ones, 1);
     Leaves flags = new Leaves(said.places(), said.targets(), ones);
@@ -423,7 +420,7 @@ final class Trees {
     return ops.select(isNamed, scores, zero);
   }
 
-  private void classify() throws ModelFormatException {
+  private void classify() {
     int classes = Scores.classes(node, "classlabels_int64s");
     float[] base = reals("base_values");
     Value scores = scores(leaves("class"), classes, Reduction.SUM, 0);

@@ -2,7 +2,6 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperationType;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -26,7 +25,7 @@ final class Unsigned {
     };
   }
 
-  static Value binary(MathOps ops, Binary function, Value a, Value b) throws ModelFormatException {
+  static Value binary(MathOps ops, Binary function, Value a, Value b) {
     return switch (function) {
       case DIV, FLOOR_DIV -> as(quotient(ops, as(ops, a), as(ops, b)), DataType.UINT32);
       case MAXIMUM, MINIMUM -> {
@@ -42,41 +41,40 @@ final class Unsigned {
     return Value.of(type, value.shape(), value.operand());
   }
 
-  private static Value as(MathOps ops, Value value) throws ModelFormatException {
+  private static Value as(MathOps ops, Value value) {
     return ops.cast(value, DataType.INT32);
   }
 
   /** The numbers with the highest bit turned, as INT32. */
-  static Value turned(MathOps ops, Value value) throws ModelFormatException {
+  static Value turned(MathOps ops, Value value) {
     return xor(ops, as(ops, value));
   }
 
-  private static Value xor(MathOps ops, Value value) throws ModelFormatException {
+  private static Value xor(MathOps ops, Value value) {
     return pair(ops, ThalamusExtension.BITWISE_XOR, value, lowest(ops));
   }
 
-  private static Value lowest(MathOps ops) throws ModelFormatException {
+  private static Value lowest(MathOps ops) {
     return ops.number(DataType.INT32, Integer.MIN_VALUE);
   }
 
   /** An operation on INT32 with broadcasting. */
-  static Value pair(MathOps ops, OperationType operation, Value a, Value b)
-      throws ModelFormatException {
+  static Value pair(MathOps ops, OperationType operation, Value a, Value b) {
     int[] shape = Dims.broadcast(a.shape(), b.shape());
     Emitter.require(shape != null, a.text() + " and " + b.text() + " do not broadcast");
     return Emitter.as(ops.emit(DataType.INT32, operation, ops.operand(a), ops.operand(b)), shape);
   }
 
-  private static Value number(MathOps ops, int value) throws ModelFormatException {
+  private static Value number(MathOps ops, int value) {
     return ops.number(DataType.INT32, value);
   }
 
-  private static Value isBelow(MathOps ops, Value value) throws ModelFormatException {
+  private static Value isBelow(MathOps ops, Value value) {
     return ops.binary(Binary.LESS, value, number(ops, 0));
   }
 
   /** By one place, where the sign is turned away, then by the others. */
-  static Value shifted(MathOps ops, Value value, Value by) throws ModelFormatException {
+  static Value shifted(MathOps ops, Value value, Value by) {
     Value half = pair(ops, ThalamusExtension.RIGHT_SHIFT, value, number(ops, 1));
     Value once = ops.select(isBelow(ops, value), xor(ops, half), half);
     Value left = ops.max(ops.add(by, -1), 0);
@@ -89,7 +87,7 @@ final class Unsigned {
    * Of a divisor below {@code 2^31} twice the quotient of half the dividend, and one more where the
    * rest is large enough; of another one 1 or 0.
    */
-  private static Value quotient(MathOps ops, Value a, Value b) throws ModelFormatException {
+  private static Value quotient(MathOps ops, Value a, Value b) {
     Value half = shifted(ops, a, number(ops, 1));
     Value twice = ops.mul(ops.binary(Binary.FLOOR_DIV, half, b), 2);
     Value rest = ops.sub(a, ops.mul(twice, b));
@@ -98,7 +96,7 @@ final class Unsigned {
     return ops.select(isBelow(ops, b), once, ops.add(twice, more));
   }
 
-  private static Value isNotLess(MathOps ops, Value a, Value b) throws ModelFormatException {
+  private static Value isNotLess(MathOps ops, Value a, Value b) {
     return ops.binary(Binary.GREATER_EQUAL, xor(ops, a), xor(ops, b));
   }
 
@@ -106,7 +104,7 @@ final class Unsigned {
    * The numbers as reals, or as integers of 64 bits; of these, one that 32 bits do not hold ends
    * the execution with an error.
    */
-  static Value cast(MathOps ops, Value value, DataType type) throws ModelFormatException {
+  static Value cast(MathOps ops, Value value, DataType type) {
     Value whole = as(ops, value);
     Value high = pair(ops, ThalamusExtension.RIGHT_SHIFT, whole, number(ops, HALF));
     Value unsigned = ops.select(isBelow(ops, high), ops.add(high, 1 << HALF), high);
@@ -120,7 +118,7 @@ final class Unsigned {
   }
 
   /** Reals whose fractions are cut off. */
-  static Value ofReal(MathOps ops, Value real) throws ModelFormatException {
+  static Value ofReal(MathOps ops, Value real) {
     Value limit = ops.number(DataType.FLOAT, TWO_31);
     Value isLarge = ops.binary(Binary.GREATER_EQUAL, real, limit);
     Value least = ops.select(isLarge, ops.sub(real, limit), real);
@@ -129,7 +127,7 @@ final class Unsigned {
   }
 
   /** The powers of two that a shift to the left multiplies by; 0 where nothing is left. */
-  static Value powers(MathOps ops, Value by) throws ModelFormatException {
+  static Value powers(MathOps ops, Value by) {
     double[] factors = new double[LAST_BIT + 2];
     for (int i = 0; i <= LAST_BIT; i++) {
       factors[i] = 1 << i;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.operations.extension.ThalamusExtension;
 
@@ -16,14 +15,14 @@ final class UpperHalves {
   private UpperHalves() {}
 
   /** The reals of which a UINT16 value is the upper halves. */
-  static Value reals(Ops ops, Value halves) throws ModelFormatException {
+  static Value reals(Ops ops, Value halves) {
     Value bits = ops.mul(ops.cast(halves, DataType.INT32), 1 << HALF);
     Value reals = ops.emit(DataType.FLOAT, ThalamusExtension.BITCAST, ops.operand(bits));
     return Emitter.as(reals, halves.shape());
   }
 
   /** The upper halves of the nearest reals that have nothing below, as UINT16; halves to even. */
-  static Value of(Ops ops, Value value) throws ModelFormatException {
+  static Value of(Ops ops, Value value) {
     Value real = ops.cast(value, DataType.FLOAT);
     Value cast = ops.emit(DataType.INT32, ThalamusExtension.BITCAST, ops.operand(real));
     Value bits = Emitter.as(cast, value.shape());
@@ -35,7 +34,7 @@ final class UpperHalves {
     return Value.of(DataType.UINT16, value.shape(), ops.operand(unsigned));
   }
 
-  private static Value shifted(Ops ops, Value value, int by) throws ModelFormatException {
+  private static Value shifted(Ops ops, Value value, int by) {
     return Unsigned.pair(ops, ThalamusExtension.RIGHT_SHIFT, value, ops.number(DataType.INT32, by));
   }
 }

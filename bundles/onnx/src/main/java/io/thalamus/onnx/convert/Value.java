@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
 import io.thalamus.onnx.layout.Grid;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.function.Supplier;
 
 /**
  * A value of a graph under conversion: known, or held by an operand. Its shape is ONNX's; an
@@ -32,7 +32,7 @@ final class Value {
   /** The same numbers as floats, and what makes integers of them; both are null where none are. */
   private Value real;
 
-  private Integers integers;
+  private Supplier<Value> integers;
   private boolean isOpen;
   private List<Value> parts;
   private Value rows;
@@ -95,14 +95,8 @@ final class Value {
     return parts;
   }
 
-  /** A value of integers that is made when an operation reads them as integers. */
-  @FunctionalInterface
-  interface Integers {
-    Value make() throws ModelFormatException;
-  }
-
   /** Integers that were computed as floats. */
-  static Value ofReal(DataType type, Value real, Integers integers) {
+  static Value ofReal(DataType type, Value real, Supplier<Value> integers) {
     Value value = new Value(type, real.shape, null, NO_OPERAND);
     value.real = real;
     value.integers = integers;
@@ -213,7 +207,7 @@ final class Value {
   }
 
   /** What makes the operand of integers that were computed as floats; else null. */
-  Integers integers() {
+  Supplier<Value> integers() {
     return integers;
   }
 
@@ -238,7 +232,7 @@ final class Value {
       value.stored = stored;
       if (real != null) {
         value.real = real.as(changed);
-        value.integers = () -> integers.make().as(changed);
+        value.integers = () -> integers.get().as(changed);
       }
     } else if (grid != null) {
       value.grid = grid.reshaped(shape, changed);

@@ -41,8 +41,8 @@ public final class DataFiles {
    * @param entries what the model says of it: {@code location}, {@code offset}, {@code length}
    * @param name of the constant
    */
-  MemorySegment part(Map<String, String> entries, String name) throws ModelFormatException {
-    SharedMemory file = companions.open(entries.getOrDefault("location", ""));
+  MemorySegment part(Map<String, String> entries, String name) {
+    SharedMemory file = open(entries.getOrDefault("location", ""));
     if (!files.contains(file)) {
       files.add(file);
     }
@@ -52,22 +52,30 @@ public final class DataFiles {
             ? number(entries.get("length"), name)
             : file.size() - Math.min(offset, file.size());
     if (offset > file.size() - length) {
-      throw new ModelFormatException(
+      throw new Refusal(
           "'%s' has %s bytes at %s of '%s', which has %s"
               .formatted(name, length, offset, entries.get("location"), file.size()));
     }
     return file.segment().asSlice(offset, length);
   }
 
-  private static long number(String text, String name) throws ModelFormatException {
+  private SharedMemory open(String location) {
+    try {
+      return companions.open(location);
+    } catch (ModelFormatException e) {
+      throw new Refusal(e.getMessage(), e);
+    }
+  }
+
+  private static long number(String text, String name) {
     try {
       long value = Long.parseLong(text);
       if (value >= 0) {
         return value;
       }
     } catch (NumberFormatException e) {
-      throw new ModelFormatException("'" + name + "' stands at '" + text + "', no number", e);
+      throw new Refusal("'" + name + "' stands at '" + text + "', no number", e);
     }
-    throw new ModelFormatException("'" + name + "' stands at " + text + ", which is negative");
+    throw new Refusal("'" + name + "' stands at " + text + ", which is negative");
   }
 }

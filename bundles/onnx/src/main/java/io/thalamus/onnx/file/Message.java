@@ -3,7 +3,6 @@ package io.thalamus.onnx.file;
 
 import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.WireFormat;
-import io.thalamus.model.reader.ModelFormatException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
@@ -29,10 +28,9 @@ final class Message {
   private int tag;
   private int depth;
 
-  Message(MemorySegment file) throws ModelFormatException {
+  Message(MemorySegment file) {
     if (file.byteSize() > Integer.MAX_VALUE) {
-      throw new ModelFormatException(
-          "the file is larger than 2 GiB, which protobuf does not allow");
+      throw new Refusal("the file is larger than 2 GiB, which protobuf does not allow");
     }
     this.file = file;
     this.in = CodedInputStream.newInstance(new SegmentStream(file), BUFFER);
@@ -43,32 +41,31 @@ final class Message {
   @FunctionalInterface
   interface Fields {
     /** Reads the value of a field, or skips it. */
-    void read(int field) throws IOException, ModelFormatException;
+    void read(int field) throws IOException;
   }
 
   /** Reads the outermost message. */
-  void readAll(Fields fields) throws ModelFormatException {
+  void readAll(Fields fields) {
     try {
       int end = in.pushLimit(Math.toIntExact(file.byteSize()));
       readFields(fields);
       in.popLimit(end);
     } catch (IOException e) {
-      throw new ModelFormatException(
-          "the file is damaged, or not an ONNX file: " + e.getMessage(), e);
+      throw new Refusal("the file is damaged, or not an ONNX file: " + e.getMessage(), e);
     }
   }
 
-  private void readFields(Fields fields) throws IOException, ModelFormatException {
+  private void readFields(Fields fields) throws IOException {
     for (tag = in.readTag(); tag != 0; tag = in.readTag()) {
       fields.read(WireFormat.getTagFieldNumber(tag));
     }
   }
 
   /** Reads a field that is a message. */
-  void message(Fields fields) throws IOException, ModelFormatException {
+  void message(Fields fields) throws IOException {
     int length = length();
     if (++depth > MAX_DEPTH) {
-      throw new ModelFormatException("its messages are nested more than " + MAX_DEPTH + " deep");
+      throw new Refusal("its messages are nested more than " + MAX_DEPTH + " deep");
     }
     int outer = in.pushLimit(length);
     readFields(fields);
@@ -77,7 +74,7 @@ final class Message {
   }
 
   /** The length of a field of bytes, all of which the message around it holds. */
-  private int length() throws IOException, ModelFormatException {
+  private int length() throws IOException {
     require(WireFormat.WIRETYPE_LENGTH_DELIMITED);
     int length = in.readRawVarint32();
     if (length < 0 || length > in.getBytesUntilLimit()) {
@@ -90,22 +87,22 @@ final class Message {
     in.skipField(tag);
   }
 
-  long int64() throws IOException, ModelFormatException {
+  long int64() throws IOException {
     require(WireFormat.WIRETYPE_VARINT);
     return in.readInt64();
   }
 
-  int int32() throws IOException, ModelFormatException {
+  int int32() throws IOException {
     return (int) int64();
   }
 
-  float float32() throws IOException, ModelFormatException {
+  float float32() throws IOException {
     require(WireFormat.WIRETYPE_FIXED32);
     return in.readFloat();
   }
 
   /** A text; what is no UTF-8 in it is replaced. */
-  String text() throws IOException, ModelFormatException {
+  String text() throws IOException {
     int length = length();
     if (length > MAX_TEXT) {
       in.skipRawBytes(length);
@@ -115,7 +112,7 @@ final class Message {
   }
 
   /** The place of a field of bytes in the file; they are not read. */
-  MemorySegment bytes() throws IOException, ModelFormatException {
+  MemorySegment bytes() throws IOException {
     int length = length();
     int offset = in.getTotalBytesRead();
     in.skipRawBytes(length);
@@ -123,7 +120,7 @@ final class Message {
   }
 
   /** Adds the integers of a repeated field, packed or one by one. */
-  void int64s(Numbers numbers) throws IOException, ModelFormatException {
+  void int64s(Numbers numbers) throws IOException {
     if (WireFormat.getTagWireType(tag) == WireFormat.WIRETYPE_VARINT) {
       numbers.add(in.readInt64());
       return;
@@ -136,7 +133,7 @@ final class Message {
   }
 
   /** Adds the bits of the numbers of a repeated field of 32 bits each, packed or one by one. */
-  void fixed32s(Numbers numbers) throws IOException, ModelFormatException {
+  void fixed32s(Numbers numbers) throws IOException {
     if (WireFormat.getTagWireType(tag) == WireFormat.WIRETYPE_FIXED32) {
       numbers.add(in.readRawLittleEndian32());
       return;
@@ -149,7 +146,7 @@ final class Message {
   }
 
   /** Adds the bits of the numbers of a repeated field of 64 bits each, packed or one by one. */
-  void fixed64s(Numbers numbers) throws IOException, ModelFormatException {
+  void fixed64s(Numbers numbers) throws IOException {
     if (WireFormat.getTagWireType(tag) == WireFormat.WIRETYPE_FIXED64) {
       numbers.add(in.readRawLittleEndian64());
       return;
@@ -161,14 +158,14 @@ final class Message {
     in.popLimit(outer);
   }
 
-  private void require(int wireType) throws ModelFormatException {
+  private void require(int wireType) {
     if (WireFormat.getTagWireType(tag) != wireType) {
       throw damaged("is of another kind than ONNX says");
     }
   }
 
-  private ModelFormatException damaged(String what) {
-    return new ModelFormatException(
+  private Refusal damaged(String what) {
+    return new Refusal(
         "the file is damaged: field %s before byte %s %s"
             .formatted(WireFormat.getTagFieldNumber(tag), in.getTotalBytesRead(), what));
   }

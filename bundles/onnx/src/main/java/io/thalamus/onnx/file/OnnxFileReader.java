@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.file;
 
-import io.thalamus.model.reader.ModelFormatException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -30,9 +29,9 @@ public final class OnnxFileReader {
   /**
    * Reads a file. Constants refer to its memory.
    *
-   * @throws ModelFormatException where it is damaged, or holds no graph
+   * @throws Refusal where it is damaged, or holds no graph
    */
-  public static OnnxModel read(DataFiles files) throws ModelFormatException {
+  public static OnnxModel read(DataFiles files) {
     MemorySegment file = files.all().getFirst().segment();
     OnnxFileReader reader = new OnnxFileReader(new Message(file), files);
     return reader.model();
@@ -41,16 +40,16 @@ public final class OnnxFileReader {
   /**
    * Reads a file that holds one constant.
    *
-   * @throws ModelFormatException where it is damaged
+   * @throws Refusal where it is damaged
    */
-  public static OnnxTensor readTensor(MemorySegment file) throws ModelFormatException {
+  public static OnnxTensor readTensor(MemorySegment file) {
     Message message = new Message(file);
     TensorFields tensor = new OnnxFileReader(message, null).new TensorFields();
     message.readAll(tensor);
     return tensor.tensor();
   }
 
-  private OnnxModel model() throws ModelFormatException {
+  private OnnxModel model() {
     String[] texts = {"", ""};
     List<OnnxFunction> functions = new ArrayList<>();
     Map<String, Long> opsets = new HashMap<>();
@@ -67,13 +66,13 @@ public final class OnnxFileReader {
           }
         });
     if (graphs.size() != 1) {
-      throw new ModelFormatException(
+      throw new Refusal(
           graphs.isEmpty() ? "the file is no ONNX model: it has no graph" : "it has two graphs");
     }
     return new OnnxModel(texts[0], texts[1], opsets, functions, graphs.getFirst());
   }
 
-  private OnnxFunction function() throws IOException, ModelFormatException {
+  private OnnxFunction function() throws IOException {
     String[] texts = {"", ""};
     List<String> inputs = new ArrayList<>();
     List<String> outputs = new ArrayList<>();
@@ -104,7 +103,7 @@ public final class OnnxFileReader {
     return domain.equals("ai.onnx") ? "" : domain;
   }
 
-  private void opset(Map<String, Long> opsets) throws IOException, ModelFormatException {
+  private void opset(Map<String, Long> opsets) throws IOException {
     String[] domain = {""};
     long[] version = {0};
     message.message(
@@ -118,7 +117,7 @@ public final class OnnxFileReader {
     opsets.put(plain(domain[0]), version[0]);
   }
 
-  private OnnxGraph graph() throws IOException, ModelFormatException {
+  private OnnxGraph graph() throws IOException {
     String[] name = {""};
     List<OnnxNode> nodes = new ArrayList<>();
     Map<String, OnnxTensor> constants = new LinkedHashMap<>();
@@ -149,12 +148,12 @@ public final class OnnxFileReader {
           }
         });
     if (isSparse[0]) {
-      throw new ModelFormatException("it has sparse constants, which are not supported");
+      throw new Refusal("it has sparse constants, which are not supported");
     }
     return new OnnxGraph(name[0], nodes, constants, inputs, outputs, values);
   }
 
-  private OnnxNode node() throws IOException, ModelFormatException {
+  private OnnxNode node() throws IOException {
     String[] texts = {"", "", ""};
     List<String> inputs = new ArrayList<>();
     List<String> outputs = new ArrayList<>();
@@ -177,7 +176,7 @@ public final class OnnxFileReader {
     return new OnnxNode(texts[0], texts[1], plain(texts[2]), inputs, outputs, attributes);
   }
 
-  private OnnxAttribute attribute() throws IOException, ModelFormatException {
+  private OnnxAttribute attribute() throws IOException {
     String[] texts = {"", "", ""};
     float[] f = {0};
     long[] i = {0};
@@ -206,7 +205,7 @@ public final class OnnxFileReader {
         texts[0], f[0], i[0], texts[1], tensor[0], graph[0], floats, ints, strings, texts[2]);
   }
 
-  private OnnxTensor tensor() throws IOException, ModelFormatException {
+  private OnnxTensor tensor() throws IOException {
     TensorFields tensor = new TensorFields();
     message.message(tensor);
     return tensor.tensor();
@@ -223,7 +222,7 @@ public final class OnnxFileReader {
     private final Map<String, String> entries = new HashMap<>();
 
     @Override
-    public void read(int field) throws IOException, ModelFormatException {
+    public void read(int field) throws IOException {
       switch (field) {
         case 1 -> message.int64s(dims);
         case 2 -> type = message.int32();
@@ -238,7 +237,7 @@ public final class OnnxFileReader {
       }
     }
 
-    private void entry() throws IOException, ModelFormatException {
+    private void entry() throws IOException {
       String[] texts = {"", ""};
       message.message(
           field -> {
@@ -251,18 +250,18 @@ public final class OnnxFileReader {
       entries.put(texts[0], texts[1]);
     }
 
-    OnnxTensor tensor() throws ModelFormatException {
+    OnnxTensor tensor() {
       if (!isExternal) {
         return new OnnxTensor(name, type, dims.toArray(), raw, numbers);
       }
       if (files == null) {
-        throw new ModelFormatException("the data of '" + name + "' are in another file");
+        throw new Refusal("the data of '" + name + "' are in another file");
       }
       return new OnnxTensor(name, type, dims.toArray(), files.part(entries, name), numbers);
     }
   }
 
-  private OnnxValue value() throws IOException, ModelFormatException {
+  private OnnxValue value() throws IOException {
     String[] name = {""};
     int[] type = {0};
     Numbers dims = new Numbers();
@@ -286,8 +285,7 @@ public final class OnnxFileReader {
     return new OnnxValue(name[0], type[0], hasShape[0] ? dims.toArray() : null);
   }
 
-  private int tensorType(Numbers dims, boolean[] hasShape)
-      throws IOException, ModelFormatException {
+  private int tensorType(Numbers dims, boolean[] hasShape) throws IOException {
     int[] type = {0};
     message.message(
         field -> {
@@ -303,7 +301,7 @@ public final class OnnxFileReader {
     return type[0];
   }
 
-  private void dimension(int field, Numbers dims) throws IOException, ModelFormatException {
+  private void dimension(int field, Numbers dims) throws IOException {
     if (field != 1) {
       message.skip();
       return;

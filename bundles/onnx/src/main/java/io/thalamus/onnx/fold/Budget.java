@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.fold;
 
-import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.Refusal;
 import java.util.Arrays;
 
 /**
@@ -33,27 +33,27 @@ public final class Budget {
   /**
    * Takes memory for an array.
    *
-   * @throws ModelFormatException where less is left
+   * @throws Refusal where less is left
    */
-  public byte[] bytes(long size) throws ModelFormatException {
+  public byte[] bytes(long size) {
     take(size);
     return new byte[Math.toIntExact(size)];
   }
 
   /** Takes memory for an array of integers. */
-  public int[] ints(int count) throws ModelFormatException {
+  public int[] ints(int count) {
     take(4L * count);
     return new int[count];
   }
 
   /** Takes memory for an array of real numbers. */
-  public double[] doubles(int count) throws ModelFormatException {
+  public double[] doubles(int count) {
     take(8L * count);
     return new double[count];
   }
 
   /** Takes memory for the numbers from 0 on. */
-  public int[] range(int count) throws ModelFormatException {
+  public int[] range(int count) {
     int[] range = ints(count);
     Arrays.setAll(range, i -> i);
     return range;
@@ -64,9 +64,9 @@ public final class Budget {
     left += size;
   }
 
-  private void take(long size) throws ModelFormatException {
+  private void take(long size) {
     if (size < 0 || size > left || size > most - taken) {
-      throw new ModelFormatException(
+      throw new Refusal(
           "its constants would take " + size + " bytes more, too many for a file of its size");
     }
     left -= size;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.fold;
 
-import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.onnx.file.Refusal;
 
 /**
  * The way ONNX's Resize samples one axis.
@@ -35,7 +35,7 @@ public record Resampling(
    * The place in the axis of an element of the result: in floats, as ONNX Runtime computes it,
    * since the nearest element hangs on the last bit where a place is between two.
    */
-  private float place(int i) throws ModelFormatException {
+  private float place(int i) {
     float factor = (float) scale;
     float length = (float) (input * scale);
     float middle = (i + 0.5f) / factor;
@@ -56,8 +56,7 @@ public record Resampling(
             ? first * (input - 1) + i * (last - first) * (input - 1) / (output - 1)
             : (float) (0.5 * (first + last) * (input - 1));
       }
-      default ->
-          throw new ModelFormatException("its coordinates are transformed by " + transformation);
+      default -> throw new Refusal("its coordinates are transformed by " + transformation);
     };
   }
 
@@ -78,7 +77,7 @@ public record Resampling(
   }
 
   /** The neighbours by linear interpolation, which repeats the ends of the axis. */
-  public Neighbours neighbours() throws ModelFormatException {
+  public Neighbours neighbours() {
     Neighbours all =
         new Neighbours(new int[output], new int[output], new float[output], new float[output]);
     for (int i = 0; i < output; i++) {
@@ -93,7 +92,7 @@ public record Resampling(
   }
 
   /** For each element of the result the factors of all elements of the axis. */
-  public double[][] weights() throws ModelFormatException {
+  public double[][] weights() {
     double[][] weights = new double[output][input];
     for (int i = 0; i < output; i++) {
       double place = place(i);
@@ -101,13 +100,13 @@ public record Resampling(
         case "nearest" -> weights[i][Math.clamp(rounded(place), 0, input - 1)] = 1;
         case "linear" -> fill(weights[i], place, 1);
         case "cubic" -> fill(weights[i], place, 2);
-        default -> throw new ModelFormatException("its mode is " + mode);
+        default -> throw new Refusal("its mode is " + mode);
       }
     }
     return weights;
   }
 
-  private int rounded(double place) throws ModelFormatException {
+  private int rounded(double place) {
     return (int)
         switch (nearest) {
           case "floor" -> Math.floor(place);
@@ -115,7 +114,7 @@ public record Resampling(
           case "ceil" -> Math.ceil(place);
           case "round_prefer_floor" -> Math.ceil(place - 0.5);
           case "round_prefer_ceil" -> Math.floor(place + 0.5);
-          default -> throw new ModelFormatException("its places are rounded by " + nearest);
+          default -> throw new Refusal("its places are rounded by " + nearest);
         };
   }
 
@@ -155,7 +154,7 @@ public record Resampling(
   }
 
   /** For each element of the result 1 where its place is outside of the axis, else 0. */
-  public double[] outside() throws ModelFormatException {
+  public double[] outside() {
     double[] outside = new double[output];
     for (int i = 0; i < output; i++) {
       double place = place(i);

@@ -4,7 +4,6 @@ package io.thalamus.onnx.fold;
 import static io.thalamus.model.LittleEndian.LONG;
 
 import io.thalamus.model.Elements;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.operations.StridedCopy;
 import java.lang.foreign.MemorySegment;
@@ -39,15 +38,13 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
   }
 
   /** An empty tensor to be filled. */
-  private static Tensor allocate(DataType type, int[] shape, Budget budget)
-      throws ModelFormatException {
+  private static Tensor allocate(DataType type, int[] shape, Budget budget) {
     long size = (long) Dims.count(shape) * type.elements().size();
     return new Tensor(type, shape, MemorySegment.ofArray(budget.bytes(size)));
   }
 
   /** A tensor with a number everywhere. */
-  public static Tensor fill(DataType type, int[] shape, double value, Budget budget)
-      throws ModelFormatException {
+  public static Tensor fill(DataType type, int[] shape, double value, Budget budget) {
     Tensor tensor = allocate(type, shape, budget);
     if (value != 0) {
       int count = tensor.count();
@@ -59,8 +56,7 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
   }
 
   /** A tensor of these numbers. */
-  public static Tensor of(DataType type, int[] shape, double[] values, Budget budget)
-      throws ModelFormatException {
+  public static Tensor of(DataType type, int[] shape, double[] values, Budget budget) {
     Tensor tensor = allocate(type, shape, budget);
     for (int i = 0; i < values.length; i++) {
       tensor.set(i, values[i]);
@@ -112,8 +108,7 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
   }
 
   /** The elements at places that are counted by strides. */
-  public Tensor view(int[] size, int[] strides, int offset, Budget budget)
-      throws ModelFormatException {
+  public Tensor view(int[] size, int[] strides, int offset, Budget budget) {
     int width = type.elements().size();
     byte[] target = budget.bytes((long) Dims.count(size) * width);
     Tensor result = new Tensor(type, size, MemorySegment.ofArray(target));
@@ -169,7 +164,7 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
   }
 
   /** The elements at these places. */
-  public Tensor take(int[] size, int[] places, Budget budget) throws ModelFormatException {
+  public Tensor take(int[] size, int[] places, Budget budget) {
     Tensor result = allocate(type, size, budget);
     int width = type.elements().size();
     for (int i = 0; i < places.length; i++) {
@@ -179,8 +174,7 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
   }
 
   /** Several tensors, one after the other along an axis. */
-  public static Tensor concat(List<Tensor> parts, int axis, int[] shape, Budget budget)
-      throws ModelFormatException {
+  public static Tensor concat(List<Tensor> parts, int axis, int[] shape, Budget budget) {
     Tensor result = allocate(parts.getFirst().type, shape, budget);
     int width = result.type.elements().size();
     int outer = Dims.count(shape, 0, axis);
@@ -197,7 +191,7 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
   }
 
   /** The elements in another type, as ONNX's Cast converts them. */
-  public Tensor cast(DataType target, Budget budget) throws ModelFormatException {
+  public Tensor cast(DataType target, Budget budget) {
     Tensor result = allocate(target, shape, budget);
     boolean isExact = !type.isFloat() && !target.isFloat();
     for (int i = 0; i < count(); i++) {
@@ -212,8 +206,7 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
 
   /** A function of each element. */
   public Tensor map(
-      DataType target, DoubleUnaryOperator reals, LongUnaryOperator integers, Budget budget)
-      throws ModelFormatException {
+      DataType target, DoubleUnaryOperator reals, LongUnaryOperator integers, Budget budget) {
     Tensor result = allocate(target, shape, budget);
     for (int i = 0; i < count(); i++) {
       if (type.isFloat()) {
@@ -233,8 +226,7 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
       int[] shape,
       DoubleBinaryOperator reals,
       LongBinaryOperator integers,
-      Budget budget)
-      throws ModelFormatException {
+      Budget budget) {
     Tensor left = a.expand(shape, budget);
     Tensor right = b.expand(shape, budget);
     Tensor result = allocate(target, shape, budget);
@@ -251,7 +243,7 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
   }
 
   /** The elements repeated to a shape. */
-  public Tensor expand(int[] target, Budget budget) throws ModelFormatException {
+  public Tensor expand(int[] target, Budget budget) {
     return Arrays.equals(shape, target)
         ? this
         : view(target, Dims.broadcastStrides(shape, target), 0, budget);

@@ -3,9 +3,9 @@ package io.thalamus.onnx.fold;
 
 import static io.thalamus.model.LittleEndian.SHORT;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxTensor;
+import io.thalamus.onnx.file.Refusal;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
@@ -18,20 +18,20 @@ public final class Tensors {
   private Tensors() {}
 
   /** The dimensions as a file has them, which must be countable. */
-  public static int[] shape(String name, long[] dims) throws ModelFormatException {
+  public static int[] shape(String name, long[] dims) {
     if (dims.length > MAX_RANK) {
-      throw new ModelFormatException("'" + name + "' has " + dims.length + " dimensions");
+      throw new Refusal("'" + name + "' has " + dims.length + " dimensions");
     }
     int[] shape = new int[dims.length];
     long count = 1;
     for (int i = 0; i < dims.length; i++) {
       if (dims[i] < 0 || dims[i] > Integer.MAX_VALUE) {
-        throw new ModelFormatException("'" + name + "' has a dimension of " + dims[i]);
+        throw new Refusal("'" + name + "' has a dimension of " + dims[i]);
       }
       shape[i] = (int) dims[i];
       count = Math.multiplyExact(count, dims[i]);
       if (count > Integer.MAX_VALUE) {
-        throw new ModelFormatException("'" + name + "' has too many elements");
+        throw new Refusal("'" + name + "' has too many elements");
       }
     }
     return shape;
@@ -40,21 +40,19 @@ public final class Tensors {
   /**
    * A constant; its bytes are not copied where the file has them as they are needed.
    *
-   * @throws ModelFormatException where type, dimensions and data do not fit together
+   * @throws Refusal where type, dimensions and data do not fit together
    */
-  public static Tensor of(OnnxTensor constant, Budget budget) throws ModelFormatException {
+  public static Tensor of(OnnxTensor constant, Budget budget) {
     String name = constant.name();
     DataType type =
         DataType.of(constant.type())
             .orElseThrow(
-                () ->
-                    new ModelFormatException(
-                        "'" + name + "' is of " + DataType.text(constant.type())));
+                () -> new Refusal("'" + name + "' is of " + DataType.text(constant.type())));
     int[] shape;
     try {
       shape = shape(name, constant.dims());
     } catch (ArithmeticException e) {
-      throw new ModelFormatException("'" + name + "' has too many elements", e);
+      throw new Refusal("'" + name + "' has too many elements", e);
     }
     if (constant.type() == DataType.BFLOAT16) {
       return widened(constant, shape, budget);
@@ -80,8 +78,7 @@ public final class Tensors {
   }
 
   /** Two integers stand in a byte, the first in its low half, or as a number among the numbers. */
-  private static Tensor apart(OnnxTensor constant, DataType type, int[] shape, Budget budget)
-      throws ModelFormatException {
+  private static Tensor apart(OnnxTensor constant, DataType type, int[] shape, Budget budget) {
     MemorySegment raw = constant.raw();
     boolean isRaw = raw.byteSize() > 0;
     int count = Dims.count(shape);
@@ -100,8 +97,7 @@ public final class Tensors {
   }
 
   /** The upper halves of FLOATs, which stand among the numbers as 16 bits each. */
-  private static Tensor widened(OnnxTensor constant, int[] shape, Budget budget)
-      throws ModelFormatException {
+  private static Tensor widened(OnnxTensor constant, int[] shape, Budget budget) {
     MemorySegment raw = constant.raw();
     boolean isRaw = raw.byteSize() > 0;
     long count = isRaw ? raw.byteSize() / 2 : constant.numbers().size();
@@ -125,8 +121,8 @@ public final class Tensors {
     }
   }
 
-  private static ModelFormatException mismatch(String name, int[] shape, String data) {
-    return new ModelFormatException(
+  private static Refusal mismatch(String name, int[] shape, String data) {
+    return new Refusal(
         "the file is damaged: '%s' of shape %s has %s".formatted(name, Dims.text(shape), data));
   }
 }

@@ -7,7 +7,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.List;
@@ -41,8 +40,7 @@ final class Activation {
     table.add(BuiltinOperator.GELU, Activation::gelu);
   }
 
-  private static void clamp(Node node, OperationCode code, FusedActivation fused)
-      throws ModelFormatException {
+  private static void clamp(Node node, OperationCode code, FusedActivation fused) {
     if (isScaled(node)) {
       Rescale.emit(node, node.in(0), fused, node.out(0));
       return;
@@ -52,18 +50,17 @@ final class Activation {
   }
 
   /** Returns whether stored integers are brought to another scale on the way. */
-  private static boolean isScaled(Node node) throws ModelFormatException {
+  private static boolean isScaled(Node node) {
     return Rescale.isPossible(node.inOperand(0), TensorTypes.quantization(node.output(0)));
   }
 
   /** A function whose quantized results have one scale, and by type one zero point. */
-  private static void curve(Node node, OperationCode code, float scale, int unsigned, int signed)
-      throws ModelFormatException {
+  private static void curve(Node node, OperationCode code, float scale, int unsigned, int signed) {
     FloatFallback.unlessQuantized(
         node, scale, unsigned, signed, (input, output) -> node.emit(code, List.of(input), output));
   }
 
-  private static void elu(Node node) throws ModelFormatException {
+  private static void elu(Node node) {
     FloatFallback.always(
         node,
         (input, output) ->
@@ -72,7 +69,7 @@ final class Activation {
   }
 
   /** PRELU with one slope for all. */
-  private static void leakyRelu(Node node) throws ModelFormatException {
+  private static void leakyRelu(Node node) {
     float alpha = node.get(node.options(new LeakyReluOptions())::alpha);
     Operand input = node.inOperand(0);
     int slope =
@@ -83,8 +80,7 @@ final class Activation {
   }
 
   /** Exact in the operand's own quantization: a stored difference of 1 stands for the slope. */
-  private static int quantizedSlope(Node node, Operand input, float alpha)
-      throws ModelFormatException {
+  private static int quantizedSlope(Node node, Operand input, float alpha) {
     node.require(alpha != 0 && Float.isFinite(alpha), "its slope is " + alpha);
     int zeroPoint = alpha > 0 ? 0 : 1;
     byte stored = (byte) (alpha > 0 ? 1 : 0);
@@ -96,7 +92,7 @@ final class Activation {
   }
 
   /** {@code min(max(x, 0), 1)}. */
-  private static void clampToOne(Node node) throws ModelFormatException {
+  private static void clampToOne(Node node) {
     if (isScaled(node)) {
       int output = node.out(0);
       Operand result = node.operand(output);
@@ -118,7 +114,7 @@ final class Activation {
   }
 
   /** {@code x / 2 * (1 + erf(x / sqrt(2)))}, or its approximation by TANH. */
-  private static void gelu(Node node) throws ModelFormatException {
+  private static void gelu(Node node) {
     boolean approximate = node.get(node.options(new GeluOptions())::approximate);
     FloatFallback.always(
         node,
@@ -138,18 +134,18 @@ final class Activation {
   }
 
   /** {@code sqrt(2 / pi) * (x + 0.044715 * x^3)}. */
-  private static int tanhArgument(Node node, int input) throws ModelFormatException {
+  private static int tanhArgument(Node node, int input) {
     Operand data = node.operand(input);
     int cube = product(node, product(node, input, input), input);
     int sum = sum(node, input, product(node, cube, node.number(data, 0.044715f)));
     return product(node, sum, node.number(data, (float) Math.sqrt(2 / Math.PI)));
   }
 
-  private static int sum(Node node, int a, int b) throws ModelFormatException {
+  private static int sum(Node node, int a, int b) {
     return node.compute(OperationCode.ADD, a, a, b, node.int32(0));
   }
 
-  private static int product(Node node, int a, int b) throws ModelFormatException {
+  private static int product(Node node, int a, int b) {
     return node.compute(OperationCode.MUL, a, a, b, node.int32(0));
   }
 }

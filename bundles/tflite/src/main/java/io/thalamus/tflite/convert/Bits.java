@@ -7,7 +7,6 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.StridedCopy;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
@@ -27,7 +26,7 @@ final class Bits {
   private Bits() {}
 
   /** The differences of bits; truth values have one. */
-  static void differences(Node node) throws ModelFormatException {
+  static void differences(Node node) {
     if (node.input(0).is(TensorType.BOOL)) {
       node.emit(OperationCode.NOT_EQUAL, List.of(node.in(0), node.in(1)), node.out(0));
       return;
@@ -35,7 +34,7 @@ final class Bits {
     pair(node, ThalamusExtension.BITWISE_XOR);
   }
 
-  static void rightShift(Node node) throws ModelFormatException {
+  static void rightShift(Node node) {
     if (!Unsigned.convert(node, ThalamusExtension.RIGHT_SHIFT)) {
       pair(node, ThalamusExtension.RIGHT_SHIFT);
     }
@@ -47,7 +46,7 @@ final class Bits {
   }
 
   /** Returns whether an operator may be one on the 32-bit integers that its tensors hold. */
-  static boolean mayBeWhole(Node node) throws ModelFormatException {
+  static boolean mayBeWhole(Node node) {
     boolean anySmall = false;
     for (int i = 0; i < node.inputCount(); i++) {
       anySmall |= node.has(i) && isSmall(node.input(i));
@@ -59,7 +58,7 @@ final class Bits {
   }
 
   /** Writes 32-bit integers into a tensor of 8 bits or of truth values. */
-  static void store(Node node, int whole, int output) throws ModelFormatException {
+  static void store(Node node, int whole, int output) {
     if (node.operand(output).type() == OperandCode.TENSOR_BOOL8) {
       node.emit(OperationCode.NOT_EQUAL, List.of(whole, node.int32Vector(0)), output);
     } else {
@@ -67,7 +66,7 @@ final class Bits {
     }
   }
 
-  private static void pair(Node node, OperationType operation) throws ModelFormatException {
+  private static void pair(Node node, OperationType operation) {
     if (!node.output(0).is8Bit()) {
       node.emit(operation, List.of(node.in(0), node.in(1)), node.out(0));
       return;
@@ -78,7 +77,7 @@ final class Bits {
   }
 
   /** An input as INT32. */
-  private static int whole(Node node, int input) throws ModelFormatException {
+  private static int whole(Node node, int input) {
     int operand = node.in(input);
     return node.operand(operand).type() == OperandCode.TENSOR_INT32
         ? operand
@@ -86,7 +85,7 @@ final class Bits {
   }
 
   /** An operand of integers, or truth values, cast to integers of another width. */
-  static int converted(Node node, int operand, OperandCode type) throws ModelFormatException {
+  static int converted(Node node, int operand, OperandCode type) {
     Quantization quantization =
         type == OperandCode.TENSOR_INT32 ? Quantization.NONE : Quantization.of(1, 0);
     int result = node.temporary(type, node.operand(operand).shape(), quantization);
@@ -95,7 +94,7 @@ final class Bits {
   }
 
   /** The low bits of INT32 that a tensor of 16 bits keeps, as INT32. */
-  static int kept(Node node, int operand, FlatTensor tensor) throws ModelFormatException {
+  static int kept(Node node, int operand, FlatTensor tensor) {
     boolean isSigned = tensor.is(TensorType.INT16);
     Shape shape = node.operand(operand).shape();
     boolean isBeyond = shape.rank() > MAX_RANK && shape.isFullySpecified();
@@ -117,7 +116,7 @@ final class Bits {
    *
    * @return whether it was so
    */
-  static boolean castsByBits(Node node) throws ModelFormatException {
+  static boolean castsByBits(Node node) {
     FlatTensor from = node.input(0);
     FlatTensor to = node.output(0);
     boolean isWhole = node.inOperand(0).type() == OperandCode.TENSOR_INT32;
@@ -147,7 +146,7 @@ final class Bits {
    * BITCAST: of fewer bits in an element, there are more along a last dimension. Of 64 bits, the
    * upper ones are copies of the sign, since all integers are within 32.
    */
-  static void cast(Node node) throws ModelFormatException {
+  static void cast(Node node) {
     FlatTensor from = node.input(0);
     FlatTensor to = node.output(0);
     int input = node.in(0);
@@ -168,7 +167,7 @@ final class Bits {
     node.alias(0, held(node, whole, to));
   }
 
-  private static int size(Node node, FlatTensor tensor) throws ModelFormatException {
+  private static int size(Node node, FlatTensor tensor) {
     int size = TensorTypes.elementSize(tensor);
     node.require(
         (size <= Integer.BYTES || tensor.is(TensorType.INT64))
@@ -179,14 +178,14 @@ final class Bits {
     return size;
   }
 
-  private static int changed(Node node, int operand, OperandCode type) throws ModelFormatException {
+  private static int changed(Node node, int operand, OperandCode type) {
     int result = node.temporary(type, node.operand(operand).shape(), Quantization.NONE);
     node.emit(ThalamusExtension.BITCAST, List.of(operand), result);
     return result;
   }
 
   /** The low bits of INT32 in the type that holds a tensor. */
-  private static int held(Node node, int whole, FlatTensor tensor) throws ModelFormatException {
+  private static int held(Node node, int whole, FlatTensor tensor) {
     if (TensorTypes.isPlain16(tensor)) {
       return kept(node, whole, tensor);
     }
@@ -199,7 +198,7 @@ final class Bits {
         : converted(node, whole, type);
   }
 
-  private static void apart(Node node, int whole, int parts, int size) throws ModelFormatException {
+  private static void apart(Node node, int whole, int parts, int size) {
     List<Integer> inputs = new ArrayList<>();
     int rank = node.isScalar(node.input(0)) ? 0 : node.operand(whole).shape().rank();
     for (int i = 0; i < parts; i++) {
@@ -216,7 +215,7 @@ final class Bits {
     node.emit(ThalamusExtension.PACK, inputs, node.out(0));
   }
 
-  private static int joined(Node node, int whole, int size, int all) throws ModelFormatException {
+  private static int joined(Node node, int whole, int size, int all) {
     Operand source = node.operand(whole);
     Shape shape = source.shape();
     int parts = all / size;
@@ -241,7 +240,7 @@ final class Bits {
   }
 
   /** The low bits without a sign. */
-  private static int low(Node node, int part, int size) throws ModelFormatException {
+  private static int low(Node node, int part, int size) {
     OperandCode type =
         size == 1 ? OperandCode.TENSOR_QUANT8_ASYMM : OperandCode.TENSOR_QUANT16_ASYMM;
     return converted(node, converted(node, part, type), OperandCode.TENSOR_INT32);

@@ -6,7 +6,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.Arrays;
@@ -28,7 +27,7 @@ final class Computed {
   private Computed() {}
 
   /** SLICE from computed places on. */
-  static void slice(Node node) throws ModelFormatException {
+  static void slice(Node node) {
     Shape shape = node.shapeOf(0);
     int[] sizes = node.isKnown(2) ? node.ints(2) : null;
     boolean areSizesKnown =
@@ -50,7 +49,7 @@ final class Computed {
   }
 
   /** STRIDED_SLICE with computed bounds. */
-  static void stridedSlice(Node node) throws ModelFormatException {
+  static void stridedSlice(Node node) {
     StridedSliceOptions options = node.options(new StridedSliceOptions());
     node.require(
         node.get(options::ellipsisMask) == 0
@@ -102,8 +101,7 @@ final class Computed {
   }
 
   /** A vector with a number for each dimension that it does not name. */
-  private static int extended(Node node, int vector, int rank, int number)
-      throws ModelFormatException {
+  private static int extended(Node node, int vector, int rank, int number) {
     Operand named = node.operand(vector);
     int missing = rank - named.shape().dimension(0);
     if (missing <= 0) {
@@ -125,8 +123,7 @@ final class Computed {
   }
 
   /** The size along each axis, 1 where there is one index; null where one is not known. */
-  private static int[] sizes(Node node, Shape shape, int named, int shrink, int whole)
-      throws ModelFormatException {
+  private static int[] sizes(Node node, Shape shape, int named, int shrink, int whole) {
     if (!shape.isFullySpecified() || named > shape.rank()) {
       return null;
     }
@@ -156,7 +153,7 @@ final class Computed {
   }
 
   /** DYNAMIC_UPDATE_SLICE: the other tensor where it lies, else the first. */
-  static void update(Node node) throws ModelFormatException {
+  static void update(Node node) {
     Shape shape = node.shapeOf(0);
     Shape small = node.shapeOf(1);
     node.require(
@@ -206,7 +203,7 @@ final class Computed {
   }
 
   /** One element of a vector of integers. */
-  static int element(Node node, int vector, int index) throws ModelFormatException {
+  static int element(Node node, int vector, int index) {
     if (node.operand(vector).shape().equals(Shape.of(1))) {
       return vector;
     }
@@ -216,8 +213,7 @@ final class Computed {
   }
 
   /** So many neighbours along an axis, from a computed one on. */
-  private static int taken(Node node, int part, int axis, int size, int begin)
-      throws ModelFormatException {
+  private static int taken(Node node, int part, int axis, int size, int begin) {
     Operand data = node.operand(part);
     int index = begin;
     if (size > 1) {
@@ -235,7 +231,7 @@ final class Computed {
   }
 
   /** Where a part begins: what counts from the end and lies before the first is the first. */
-  private static int counted(Node node, int index, int size) throws ModelFormatException {
+  private static int counted(Node node, int index, int size) {
     int none = node.int32(NO_ACTIVATION);
     int low = node.compute(OperationCode.MAXIMUM, index, index, node.int32Vector(-size));
     int turns = node.compute(ThalamusExtension.FLOOR_DIV, index, low, node.int32Vector(FAR));
@@ -245,7 +241,7 @@ final class Computed {
   }
 
   /** An index that may count from the end. */
-  private static int wrapped(Node node, int index, int size) throws ModelFormatException {
+  private static int wrapped(Node node, int index, int size) {
     int whole = node.int32Vector(size);
     int turns = node.compute(ThalamusExtension.FLOOR_DIV, index, index, whole);
     int none = node.int32(NO_ACTIVATION);
@@ -253,32 +249,29 @@ final class Computed {
     return node.compute(OperationCode.SUB, index, index, past, none);
   }
 
-  private static int within(Node node, int index, int most) throws ModelFormatException {
+  private static int within(Node node, int index, int most) {
     int low = node.compute(OperationCode.MAXIMUM, index, index, node.int32Vector(0));
     return node.compute(OperationCode.MINIMUM, index, low, node.int32Vector(most));
   }
 
-  private static int pair(Node node, OperationCode code, int first, int second, int size)
-      throws ModelFormatException {
+  private static int pair(Node node, OperationCode code, int first, int second, int size) {
     return node.compute(
         code, node.operand(first), Shape.of(size), first, second, node.int32(NO_ACTIVATION));
   }
 
-  private static int compared(Node node, OperationCode comparison, int vector, int number)
-      throws ModelFormatException {
+  private static int compared(Node node, OperationCode comparison, int vector, int number) {
     int result =
         node.temporary(OperandCode.TENSOR_BOOL8, node.operand(vector).shape(), Quantization.NONE);
     node.emit(comparison, List.of(vector, node.int32Vector(number)), result);
     return result;
   }
 
-  private static int both(Node node, int first, int second) throws ModelFormatException {
+  private static int both(Node node, int first, int second) {
     return node.compute(OperationCode.LOGICAL_AND, first, first, second);
   }
 
   /** A vector along one axis of a larger tensor, repeated along the others. */
-  private static int spread(Node node, int vector, Shape shape, int axis)
-      throws ModelFormatException {
+  private static int spread(Node node, int vector, Shape shape, int axis) {
     long[] strides = new long[shape.rank()];
     strides[axis] = 1;
     int spread = node.temporary(node.operand(vector), shape);

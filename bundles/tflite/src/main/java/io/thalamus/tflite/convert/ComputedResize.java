@@ -6,7 +6,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import java.util.List;
 
 /**
@@ -24,8 +23,7 @@ final class ComputedResize {
   private final boolean isWide;
   private final int none;
 
-  private ComputedResize(Node node, boolean isBilinear, boolean isAligned, boolean isHalf)
-      throws ModelFormatException {
+  private ComputedResize(Node node, boolean isBilinear, boolean isAligned, boolean isHalf) {
     this.node = node;
     this.isWide = isBilinear && Wide16.isQuantized(node.input(0));
     this.isBilinear = isBilinear;
@@ -41,8 +39,7 @@ final class ComputedResize {
    * @param isAligned whether the corners of both images lie on each other
    * @param isHalf whether places are the centers of pixels
    */
-  static void convert(Node node, boolean isBilinear, boolean isAligned, boolean isHalf)
-      throws ModelFormatException {
+  static void convert(Node node, boolean isBilinear, boolean isAligned, boolean isHalf) {
     Operand image = node.inOperand(0);
     Shape shape = image.shape();
     node.require(
@@ -60,7 +57,7 @@ final class ComputedResize {
     resize.along(tall, COLUMNS, output);
   }
 
-  private void along(int image, int axis, int output) throws ModelFormatException {
+  private void along(int image, int axis, int output) {
     int from = node.operand(image).shape().dimension(axis);
     int count = Computed.element(node, node.in(1), axis - ROWS);
     int place = place(from, count, real(Sizes.counted(node, count)));
@@ -86,7 +83,7 @@ final class ComputedResize {
   }
 
   /** The places in the image of all rows or columns of the result. */
-  private int place(int from, int count, int number) throws ModelFormatException {
+  private int place(int from, int count, int number) {
     int to = real(count);
     int length = node.number(node.operand(to), from);
     if (isAligned) {
@@ -105,7 +102,7 @@ final class ComputedResize {
   }
 
   /** The same in whole steps of {@link WideResize}. */
-  private int wide(int number, int length, int to) throws ModelFormatException {
+  private int wide(int number, int length, int to) {
     int steps = pair(OperationCode.MUL, length, WideResize.STEPS);
     int half = floor(pair(OperationCode.MUL, to, 0.5f));
     int sum = node.compute(OperationCode.ADD, to, steps, half, none);
@@ -119,35 +116,35 @@ final class ComputedResize {
     return pair(OperationCode.MUL, place, 1f / WideResize.STEPS);
   }
 
-  private int floor(int numbers) throws ModelFormatException {
+  private int floor(int numbers) {
     return node.compute(OperationCode.FLOOR, numbers, numbers);
   }
 
-  private int taken(int image, int axis, int places) throws ModelFormatException {
+  private int taken(int image, int axis, int places) {
     Operand data = node.operand(image);
     Shape shape = data.shape().with(axis, 0);
     return node.compute(OperationCode.GATHER, data, shape, image, node.int32(axis), whole(places));
   }
 
-  private int pair(OperationCode code, int operand, float number) throws ModelFormatException {
+  private int pair(OperationCode code, int operand, float number) {
     return node.compute(code, operand, operand, node.number(node.operand(operand), number), none);
   }
 
-  private int within(int places, int most) throws ModelFormatException {
+  private int within(int places, int most) {
     Operand like = node.operand(places);
     int low = node.compute(OperationCode.MAXIMUM, places, places, node.number(like, 0));
     return node.compute(OperationCode.MINIMUM, places, low, node.number(like, most));
   }
 
-  private int real(int numbers) throws ModelFormatException {
+  private int real(int numbers) {
     return cast(numbers, OperandCode.TENSOR_FLOAT32);
   }
 
-  private int whole(int numbers) throws ModelFormatException {
+  private int whole(int numbers) {
     return cast(numbers, OperandCode.TENSOR_INT32);
   }
 
-  private int cast(int numbers, OperandCode type) throws ModelFormatException {
+  private int cast(int numbers, OperandCode type) {
     int result = node.temporary(type, node.operand(numbers).shape(), Quantization.NONE);
     node.emit(OperationCode.CAST, List.of(numbers), result);
     return result;

@@ -11,9 +11,9 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.ByteRange;
 import io.thalamus.tflite.file.FlatTensor;
+import io.thalamus.tflite.file.Refusal;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
@@ -42,9 +42,9 @@ final class Constants {
   /**
    * The constant as it stands in the file.
    *
-   * @throws ModelFormatException where the bytes do not match the tensor's shape and type
+   * @throws Refusal where the bytes do not match the tensor's shape and type
    */
-  Lifetime.Constant place(FlatTensor tensor) throws ModelFormatException {
+  Lifetime.Constant place(FlatTensor tensor) {
     MemorySegment bytes = bytes(tensor);
     if (tensor.isSparse() || tensor.isPacked()) {
       return new ConstantCopy(bytes.toArray(ValueLayout.JAVA_BYTE));
@@ -58,14 +58,14 @@ final class Constants {
   }
 
   /** Returns whether integers of a constant become those of 32 bits. */
-  static boolean isNarrowed(FlatTensor tensor) throws ModelFormatException {
+  static boolean isNarrowed(FlatTensor tensor) {
     return TensorTypes.code(tensor) == OperandCode.TENSOR_INT32
         && !tensor.is(TensorType.INT32)
         && !tensor.is(TensorType.UINT32);
   }
 
   /** The constant in the form in which graphs compute with such a tensor. */
-  Lifetime.Constant value(FlatTensor tensor) throws ModelFormatException {
+  Lifetime.Constant value(FlatTensor tensor) {
     if (tensor.is(TensorType.FLOAT64) || Wide16.isQuantized(tensor)) {
       return floats(tensor);
     }
@@ -73,7 +73,7 @@ final class Constants {
   }
 
   /** The number of elements of a constant, all of which the file holds. */
-  int elementCount(FlatTensor tensor) throws ModelFormatException {
+  int elementCount(FlatTensor tensor) {
     return (int) (bytes(tensor).byteSize() / TensorTypes.elementSize(tensor));
   }
 
@@ -81,10 +81,10 @@ final class Constants {
    * The values of a constant of integers or truths; 64-bit ones must fit 32 bits, and unsigned ones
    * of 32 are their bits.
    */
-  int[] ints(FlatTensor tensor) throws ModelFormatException {
+  int[] ints(FlatTensor tensor) {
     boolean isTruth = tensor.is(TensorType.BOOL);
     if (!isTruth && (TensorTypes.code(tensor) != OperandCode.TENSOR_INT32)) {
-      throw new ModelFormatException(tensor.text() + " is " + tensor.typeName() + ", not INT32");
+      throw new Refusal(tensor.text() + " is " + tensor.typeName() + ", not INT32");
     }
     if (isEmpty(tensor)) {
       return new int[0];
@@ -101,16 +101,15 @@ final class Constants {
     return values;
   }
 
-  private static int narrow(long value, FlatTensor tensor) throws ModelFormatException {
+  private static int narrow(long value, FlatTensor tensor) {
     if (value != (int) value) {
-      throw new ModelFormatException(
-          tensor.text() + " holds " + value + ", which does not fit 32 bits");
+      throw new Refusal(tensor.text() + " holds " + value + ", which does not fit 32 bits");
     }
     return (int) value;
   }
 
   /** A constant of other integers as bytes of INT32. */
-  Lifetime.Constant narrowed(FlatTensor tensor) throws ModelFormatException {
+  Lifetime.Constant narrowed(FlatTensor tensor) {
     int[] values = ints(tensor);
     ByteBuffer out = buffer(4L * values.length, tensor);
     for (int value : values) {
@@ -120,12 +119,12 @@ final class Constants {
   }
 
   /** A constant of floats or quantized integers as bytes of FLOAT32. */
-  Lifetime.Constant floats(FlatTensor tensor) throws ModelFormatException {
+  Lifetime.Constant floats(FlatTensor tensor) {
     return of(floatValues(tensor), tensor);
   }
 
   /** The same, where the numbers of each scale are multiplied by a factor too. */
-  Lifetime.Constant floats(FlatTensor tensor, double[] factors) throws ModelFormatException {
+  Lifetime.Constant floats(FlatTensor tensor, double[] factors) {
     int count = elementCount(tensor);
     allocate(4L * count, tensor);
     float[] values = new float[count];
@@ -134,13 +133,13 @@ final class Constants {
   }
 
   /** As many integers as wanted, from 0 on. */
-  int[] range(int count, FlatTensor reason) throws ModelFormatException {
+  int[] range(int count, FlatTensor reason) {
     allocate(4L * count, reason);
     return IntStream.range(0, count).toArray();
   }
 
   /** A constant of these floats. */
-  Lifetime.Constant of(float[] values, FlatTensor reason) throws ModelFormatException {
+  Lifetime.Constant of(float[] values, FlatTensor reason) {
     ByteBuffer out = buffer(4L * values.length, reason);
     for (float value : values) {
       out.putFloat(value);
@@ -149,7 +148,7 @@ final class Constants {
   }
 
   /** The real values of a constant of floats or quantized integers. */
-  float[] floatValues(FlatTensor tensor) throws ModelFormatException {
+  float[] floatValues(FlatTensor tensor) {
     MemorySegment bytes = bytes(tensor);
     int count = elementCount(tensor);
     allocate(4L * count, tensor);
@@ -168,18 +167,17 @@ final class Constants {
     } else if (tensor.is8Bit() || tensor.scales().length > 0) {
       dequantize(tensor, bytes, values, new double[0]);
     } else {
-      throw new ModelFormatException(
+      throw new Refusal(
           tensor.text() + " is " + tensor.typeName() + " and cannot be read as floats");
     }
     return values;
   }
 
   private static void dequantize(
-      FlatTensor tensor, MemorySegment bytes, float[] values, double[] factors)
-      throws ModelFormatException {
+      FlatTensor tensor, MemorySegment bytes, float[] values, double[] factors) {
     int channels = tensor.scales().length;
     if (channels == 0) {
-      throw new ModelFormatException(tensor.text() + " has no scale");
+      throw new Refusal(tensor.text() + " has no scale");
     }
     double[] scales = new double[channels];
     int[] zeroPoints = new int[channels];
@@ -196,7 +194,7 @@ final class Constants {
   }
 
   /** The integers of a constant, each times the factor of its place among the factors. */
-  Lifetime.Constant scaled(FlatTensor tensor, double... factors) throws ModelFormatException {
+  Lifetime.Constant scaled(FlatTensor tensor, double... factors) {
     MemorySegment bytes = bytes(tensor);
     Elements format = TensorTypes.integers(tensor);
     int count = elementCount(tensor);
@@ -209,11 +207,11 @@ final class Constants {
   }
 
   /** Counts the elements between two indexes of the quantized dimension. */
-  private static int channelStride(FlatTensor tensor) throws ModelFormatException {
+  private static int channelStride(FlatTensor tensor) {
     int dimension = tensor.quantizedDimension();
     int[] shape = tensor.shape();
     if (dimension < 0 || dimension >= shape.length || shape[dimension] != tensor.scales().length) {
-      throw new ModelFormatException(
+      throw new Refusal(
           "%s has %d scales along dimension %d of %s"
               .formatted(tensor.text(), tensor.scales().length, dimension, Arrays.toString(shape)));
     }
@@ -225,12 +223,12 @@ final class Constants {
   }
 
   /** Zeros for something that the file leaves out. */
-  ConstantCopy zeros(long bytes, FlatTensor reason) throws ModelFormatException {
+  ConstantCopy zeros(long bytes, FlatTensor reason) {
     return new ConstantCopy(buffer(bytes, reason).array());
   }
 
   /** As many elements as a shape has, all with these bytes. */
-  ConstantCopy filled(Shape shape, byte[] element, FlatTensor reason) throws ModelFormatException {
+  ConstantCopy filled(Shape shape, byte[] element, FlatTensor reason) {
     ByteBuffer out = buffer(Math.multiplyExact(shape.elementCount(), element.length), reason);
     while (out.hasRemaining()) {
       out.put(element);
@@ -250,12 +248,12 @@ final class Constants {
     return file.segment().asSlice(range.offset(), range.length()).toArray(ValueLayout.JAVA_BYTE);
   }
 
-  private ByteBuffer buffer(long size, FlatTensor reason) throws ModelFormatException {
+  private ByteBuffer buffer(long size, FlatTensor reason) {
     allocate(size, reason);
     return ByteBuffer.allocate((int) size).order(ByteOrder.LITTLE_ENDIAN);
   }
 
-  private void allocate(long size, FlatTensor reason) throws ModelFormatException {
+  private void allocate(long size, FlatTensor reason) {
     check(size, reason);
     budget -= size;
   }
@@ -265,15 +263,15 @@ final class Constants {
     return size >= 0 && size <= Math.min(budget, Integer.MAX_VALUE);
   }
 
-  private void check(long size, FlatTensor reason) throws ModelFormatException {
+  private void check(long size, FlatTensor reason) {
     if (!hasRoom(size)) {
-      throw new ModelFormatException(
+      throw new Refusal(
           "constants derived from the file grow out of proportion to it at " + reason.text());
     }
   }
 
   /** Room for the numbers of a constant, which {@link #of} makes of them. */
-  float[] room(long count, FlatTensor reason) throws ModelFormatException {
+  float[] room(long count, FlatTensor reason) {
     check(Math.multiplyExact(count, Float.BYTES), reason);
     return new float[(int) count];
   }
@@ -282,7 +280,7 @@ final class Constants {
     return tensor.data().isEmpty() && Arrays.stream(tensor.shape()).anyMatch(size -> size == 0);
   }
 
-  private MemorySegment bytes(FlatTensor tensor) throws ModelFormatException {
+  private MemorySegment bytes(FlatTensor tensor) {
     long length = tensor.data().length();
     long expected = TensorTypes.elementSize(tensor);
     for (int dimension : tensor.shape()) {
@@ -303,7 +301,7 @@ final class Constants {
       return apart(tensor, (int) expected);
     }
     if (expected != length) {
-      throw new ModelFormatException(
+      throw new Refusal(
           "the file is damaged: %s of shape %s has %s bytes of data"
               .formatted(tensor.text(), Shape.of(nonNegative(tensor.shape())), length));
     }
@@ -311,7 +309,7 @@ final class Constants {
   }
 
   /** Two integers of 4 bits stand in a byte, the first in its low half. */
-  private MemorySegment apart(FlatTensor tensor, int count) throws ModelFormatException {
+  private MemorySegment apart(FlatTensor tensor, int count) {
     byte[] values = buffer(count, tensor).array();
     for (int i = 0; i < count; i++) {
       byte pair = file.segment().get(ValueLayout.JAVA_BYTE, tensor.data().offset() + i / 2);

@@ -9,13 +9,14 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatGraph;
+import io.thalamus.tflite.file.Refusal;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.IfOptions;
 import org.tensorflow.lite.schema.WhileOptions;
@@ -32,7 +33,7 @@ final class ControlFlow {
     table.add(BuiltinOperator.WHILE, ControlFlow::loop);
   }
 
-  private static void branch(Node node) throws ModelFormatException {
+  private static void branch(Node node) {
     IfOptions options = node.options(new IfOptions());
     int then = node.get(options::thenSubgraphIndex);
     int otherwise = node.get(options::elseSubgraphIndex);
@@ -64,7 +65,7 @@ final class ControlFlow {
    * All values of a loop go round: as many inputs as outputs. A loop whose rounds can be counted
    * now is written out: then its indexes are known, and a device has all rounds in one program.
    */
-  private static void loop(Node node) throws ModelFormatException {
+  private static void loop(Node node) {
     WhileOptions options = node.options(new WhileOptions());
     int condition = node.get(options::condSubgraphIndex);
     int body = node.get(options::bodySubgraphIndex);
@@ -100,8 +101,7 @@ final class ControlFlow {
   }
 
   /** The small constants that stay what they are from round to round, such as sizes. */
-  private static Map<Integer, Operand> known(Node node, int body, List<Integer> operands)
-      throws ModelFormatException {
+  private static Map<Integer, Operand> known(Node node, int body, List<Integer> operands) {
     Map<Integer, Operand> known = new HashMap<>();
     for (int input : node.model().passed(body, operands.size())) {
       Operand operand = node.operand(operands.get(input));
@@ -115,8 +115,7 @@ final class ControlFlow {
   }
 
   /** The shapes that states have in all rounds, if they have such in one. */
-  private static List<Shape> after(Node node, List<Shape> states, int round)
-      throws ModelFormatException {
+  private static List<Shape> after(Node node, List<Shape> states, int round) {
     return common(node, states, node.model().results(round));
   }
 
@@ -125,8 +124,7 @@ final class ControlFlow {
   }
 
   /** The dimensions that two shapes have in common; the others are not known. */
-  private static List<Shape> common(Node node, List<Shape> shapes, List<Shape> others)
-      throws ModelFormatException {
+  private static List<Shape> common(Node node, List<Shape> shapes, List<Shape> others) {
     node.require(
         shapes.size() == others.size(),
         "its graphs have %d values and %d".formatted(shapes.size(), others.size()));
@@ -146,8 +144,7 @@ final class ControlFlow {
 
   /** Adds the operation; the shapes of its results are those of its graphs, not of the file. */
   private static void emit(
-      Node node, OperationCode operation, List<Integer> inputs, List<Shape> shapes)
-      throws ModelFormatException {
+      Node node, OperationCode operation, List<Integer> inputs, List<Shape> shapes) {
     node.require(
         shapes.size() == node.outputCount(),
         "its graph has %s outputs, and it has %s".formatted(shapes.size(), node.outputCount()));
@@ -165,7 +162,7 @@ final class ControlFlow {
 
   /** The results of a loop or branch in whose place its operators stand; empty where it stays. */
   private static Optional<List<Integer>> writtenOut(
-      Node node, int graph, ModelConverter.Work<List<Integer>> work) throws ModelFormatException {
+      Node node, int graph, Function<FlatGraph, List<Integer>> work) {
     ModelConverter model = node.model();
     SubgraphBuilder.Mark mark = node.builder().mark();
     Variables.Moment moment = model.variables().moment();
@@ -173,7 +170,7 @@ final class ControlFlow {
     int references = model.references();
     try {
       return Optional.of(model.within(graph, work));
-    } catch (ModelFormatException e) {
+    } catch (Refusal e) {
       node.graph().truncate(mark);
       model.variables().restore(moment);
       model.forgetInlined(inlined);
@@ -183,8 +180,7 @@ final class ControlFlow {
   }
 
   private static List<Integer> repeated(
-      Node node, FlatGraph conditionGraph, FlatGraph bodyGraph, List<Integer> operands)
-      throws ModelFormatException {
+      Node node, FlatGraph conditionGraph, FlatGraph bodyGraph, List<Integer> operands) {
     GraphConverter condition = node.graph().inner(conditionGraph);
     node.require(conditionGraph.outputs().length == 1, "its condition has not one output");
     GraphConverter body = node.graph().inner(bodyGraph);
@@ -197,7 +193,7 @@ final class ControlFlow {
     return state;
   }
 
-  private static boolean isTrue(Node node, int operand) throws ModelFormatException {
+  private static boolean isTrue(Node node, int operand) {
     if (node.operand(operand).type() == OperandCode.TENSOR_BOOL8
         && node.operand(operand).lifetime() instanceof ConstantCopy known
         && known.value().length == 1) {
@@ -206,7 +202,7 @@ final class ControlFlow {
     throw node.refuse("whether it goes on is not known beforehand");
   }
 
-  private static void give(Node node, List<Integer> results) throws ModelFormatException {
+  private static void give(Node node, List<Integer> results) {
     node.require(
         results.size() == node.outputCount(),
         "its graph has %s outputs, and it has %s".formatted(results.size(), node.outputCount()));

@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.tensorflow.lite.schema.BuiltinOperator;
 
@@ -18,8 +19,8 @@ import org.tensorflow.lite.schema.BuiltinOperator;
  * family.
  */
 public final class Converters {
-  private final Map<Integer, OperatorConverter> builtin = new HashMap<>();
-  private final Map<String, OperatorConverter> custom = new HashMap<>();
+  private final Map<Integer, Consumer<Node>> builtin = new HashMap<>();
+  private final Map<String, Consumer<Node>> custom = new HashMap<>();
 
   private final OperationCatalog catalog;
   private int families;
@@ -86,7 +87,7 @@ public final class Converters {
     return catalog;
   }
 
-  void add(int code, OperatorConverter converter) {
+  void add(int code, Consumer<Node> converter) {
     if (builtin.put(code, converter) != null) {
       throw new IllegalStateException("two converters for " + BuiltinOperator.name(code));
     }
@@ -105,7 +106,7 @@ public final class Converters {
         });
   }
 
-  void addCustom(String name, OperatorConverter converter) {
+  void addCustom(String name, Consumer<Node> converter) {
     if (custom.put(name, converter) != null) {
       throw new IllegalStateException("two converters for custom operator " + name);
     }
@@ -122,8 +123,8 @@ public final class Converters {
         .toList();
   }
 
-  synchronized Optional<OperatorConverter> find(Kind kind) {
-    OperatorConverter found;
+  synchronized Optional<Consumer<Node>> find(Kind kind) {
+    Consumer<Node> found;
     do {
       found =
           kind.code() == BuiltinOperator.CUSTOM

@@ -6,7 +6,6 @@ import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -39,7 +38,7 @@ final class Convolution {
   }
 
   /** NNAPI's number of a padding scheme. */
-  static int padding(Node node, byte padding) throws ModelFormatException {
+  static int padding(Node node, byte padding) {
     return switch (padding) {
       case Padding.SAME -> SAME;
       case Padding.VALID -> VALID;
@@ -47,7 +46,7 @@ final class Convolution {
     };
   }
 
-  private static void convolution(Node node) throws ModelFormatException {
+  private static void convolution(Node node) {
     Conv2DOptions options = node.options(new Conv2DOptions());
     int filter = Weights.filter(node, 0, 1, 0);
     Shape shape = rank4(node, filter);
@@ -78,8 +77,7 @@ final class Convolution {
   }
 
   /** The filter with zeros where its dilation leaves gaps: NNAPI has no groups with a dilation. */
-  private static int dilated(Node node, int filter, int dilationW, int dilationH)
-      throws ModelFormatException {
+  private static int dilated(Node node, int filter, int dilationW, int dilationH) {
     Operand weights = node.operand(filter);
     node.require(
         weights.lifetime() instanceof Lifetime.Constant && weights.shape().isFullySpecified(),
@@ -109,7 +107,7 @@ final class Convolution {
   }
 
   /** TensorFlow Lite has no word for groups: the filter is shallower than the data. */
-  private static int groups(Node node, Shape filter) throws ModelFormatException {
+  private static int groups(Node node, Shape filter) {
     Shape data = node.shapeOf(0);
     node.require(data.rank() == 4, "its input has shape " + data + ", not 4 dimensions");
     int channels = data.dimension(3);
@@ -123,7 +121,7 @@ final class Convolution {
     return channels / depth;
   }
 
-  private static void depthwise(Node node) throws ModelFormatException {
+  private static void depthwise(Node node) {
     DepthwiseConv2DOptions options = node.options(new DepthwiseConv2DOptions());
     int filter = Weights.filter(node, 0, 1, 3);
     Shape shape = rank4(node, filter);
@@ -157,7 +155,7 @@ final class Convolution {
     }
   }
 
-  private static void transposed(Node node) throws ModelFormatException {
+  private static void transposed(Node node) {
     TransposeConvOptions options = node.options(new TransposeConvOptions());
     int[] outputShape = outputShape(node);
     int filter = Weights.filter(node, 2, 1, 0);
@@ -173,7 +171,7 @@ final class Convolution {
   }
 
   /** Uses the shape that the file infers for the output when the shape is only computed. */
-  private static int[] outputShape(Node node) throws ModelFormatException {
+  private static int[] outputShape(Node node) {
     if (node.isKnown(0)) {
       return node.ints(0);
     }
@@ -185,7 +183,7 @@ final class Convolution {
   }
 
   /** MediaPipe's own operator: settings are three numbers, and the output has what fits. */
-  private static void transposedWithBias(Node node) throws ModelFormatException {
+  private static void transposedWithBias(Node node) {
     ByteBuffer settings = ByteBuffer.wrap(node.customOptions()).order(ByteOrder.LITTLE_ENDIAN);
     node.require(settings.remaining() >= 12, "its settings are too short");
     int padding = settings.getInt();
@@ -215,8 +213,7 @@ final class Convolution {
   }
 
   private static void emitTransposed(
-      Node node, List<Integer> operands, int padding, int strideW, int strideH, int activation)
-      throws ModelFormatException {
+      Node node, List<Integer> operands, int padding, int strideW, int strideH, int activation) {
     List<Integer> inputs = new ArrayList<>(operands);
     inputs.add(node.int32(padding));
     inputs.add(node.int32(strideW));
@@ -226,7 +223,7 @@ final class Convolution {
     node.emit(OperationCode.TRANSPOSE_CONV_2D, inputs, node.out(0));
   }
 
-  private static Shape rank4(Node node, int filter) throws ModelFormatException {
+  private static Shape rank4(Node node, int filter) {
     Shape shape = node.operand(filter).shape();
     node.require(shape.rank() == 4, "its filter has shape " + shape + ", not 4 dimensions");
     return shape;

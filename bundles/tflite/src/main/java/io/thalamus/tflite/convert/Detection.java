@@ -7,7 +7,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.List;
 
@@ -30,7 +29,7 @@ final class Detection {
     table.addCustom(NAME, Detection::postProcess);
   }
 
-  private static void postProcess(Node node) throws ModelFormatException {
+  private static void postProcess(Node node) {
     Settings settings = settings(node);
     Shape scoresShape = node.shapeOf(1);
     node.require(
@@ -80,8 +79,7 @@ final class Detection {
   }
 
   /** NNAPI counts the background as the first class; it takes no part in anything. */
-  private static int withBackground(Node node, int scores, Shape shape)
-      throws ModelFormatException {
+  private static int withBackground(Node node, int scores, Shape shape) {
     return node.compute(
         OperationCode.PAD,
         node.operand(scores),
@@ -90,14 +88,14 @@ final class Detection {
         node.int32Tensor(Shape.of(3, 2), 0, 0, 0, 0, 1, 0));
   }
 
-  private static int reals(Node node, int input) throws ModelFormatException {
+  private static int reals(Node node, int input) {
     FlatTensor tensor = node.input(input);
     return tensor.isConstant()
         ? node.inFloats(input)
         : FloatFallback.dequantized(node, node.in(input));
   }
 
-  private static int out(Node node, int output, Shape shape) throws ModelFormatException {
+  private static int out(Node node, int output, Shape shape) {
     return node.out(output, OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
   }
 
@@ -105,7 +103,7 @@ final class Detection {
     return node.temporary(OperandCode.TENSOR_INT32, shape, Quantization.NONE);
   }
 
-  private static Settings settings(Node node) throws ModelFormatException {
+  private static Settings settings(Node node) {
     byte[] bytes = node.customOptions();
     return node.get(
         () -> Settings.of(FlexBuffers.getRoot(new ArrayReadWriteBuf(bytes, bytes.length)).asMap()));

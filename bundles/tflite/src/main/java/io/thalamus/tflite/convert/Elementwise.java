@@ -7,9 +7,9 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.tensorflow.lite.schema.AddOptions;
@@ -59,7 +59,7 @@ final class Elementwise {
     table.add(BuiltinOperator.LOGICAL_NOT, OperationCode.LOGICAL_NOT, 1);
   }
 
-  private static OperatorConverter pair(OperationType operation) {
+  private static Consumer<Node> pair(OperationType operation) {
     return node -> {
       if (!Unsigned.convert(node, operation) && !StoredTables.compare(node, operation)) {
         node.emit(operation, List.of(node.in(0), node.in(1)), node.out(0));
@@ -67,7 +67,7 @@ final class Elementwise {
     };
   }
 
-  private static <T extends Table> OperatorConverter arithmetic(
+  private static <T extends Table> Consumer<Node> arithmetic(
       OperationCode code, Supplier<T> empty, Function<T, Byte> activation) {
     return node -> {
       T options = node.options(empty.get());
@@ -127,7 +127,7 @@ final class Elementwise {
   }
 
   /** Composes NNAPI operations, which more devices run; a quantized difference has no scale. */
-  private static void squaredDifference(Node node) throws ModelFormatException {
+  private static void squaredDifference(Node node) {
     if (FloatFallback.isQuantized8(node.inOperand(0))) {
       node.emit(ThalamusExtension.SQUARED_DIFFERENCE, List.of(node.in(0), node.in(1)), node.out(0));
       return;
@@ -141,7 +141,7 @@ final class Elementwise {
   }
 
   /** NNAPI raises no integers: those to a known power are multiplied. */
-  private static void power(Node node) throws ModelFormatException {
+  private static void power(Node node) {
     int base = node.in(0);
     if (!Integers.isInteger(node.operand(base))) {
       node.emit(OperationCode.POW, List.of(base, node.in(1)), node.out(0));
@@ -165,7 +165,7 @@ final class Elementwise {
   }
 
   /** {@code a - floor(a / b) * b}. */
-  private static void floorMod(Node node) throws ModelFormatException {
+  private static void floorMod(Node node) {
     int dividend = node.in(0);
     int divisor = node.in(1);
     int output = node.out(0);
@@ -175,7 +175,7 @@ final class Elementwise {
     node.emit(OperationCode.SUB, List.of(dividend, whole, none), output);
   }
 
-  private static void sum(Node node) throws ModelFormatException {
+  private static void sum(Node node) {
     node.require(node.inputCount() > 1, "it has fewer than two inputs");
     int total = node.in(0);
     int none = node.int32(NO_ACTIVATION);

@@ -8,6 +8,7 @@ import io.thalamus.tflite.file.FlatGraph;
 import io.thalamus.tflite.file.FlatModel;
 import io.thalamus.tflite.file.FlatSignature;
 import io.thalamus.tflite.file.FlatTensor;
+import io.thalamus.tflite.file.Refusal;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -41,14 +42,14 @@ public record EntryPoint(
   private static final int[] SIZES = {64, 224, 512};
 
   /** A graph that another one refers to. */
-  static EntryPoint of(FlatGraph graph) throws ModelFormatException {
+  static EntryPoint of(FlatGraph graph) {
     return of(graph, Map.of(), Map.of(), ReadOptions.DEFAULT, false);
   }
 
   /** The same graph for inputs of other shapes. */
-  EntryPoint with(List<Shape> shapes) throws ModelFormatException {
+  EntryPoint with(List<Shape> shapes) {
     if (shapes.size() != inputShapes.size()) {
-      throw new ModelFormatException(
+      throw new Refusal(
           "graph %d has %d inputs and gets %d"
               .formatted(graph.index(), inputShapes.size(), shapes.size()));
     }
@@ -68,10 +69,10 @@ public record EntryPoint(
   /**
    * The entry point that a user chooses.
    *
-   * @throws ModelFormatException where the file has no such entry point, or its inputs have no such
-   *     names or dimensions
+   * @throws Refusal where the file has no such entry point, or its inputs have no such names or
+   *     dimensions
    */
-  public static EntryPoint of(FlatModel file, ReadOptions options) throws ModelFormatException {
+  public static EntryPoint of(FlatModel file, ReadOptions options) {
     if (options.signature().isEmpty()) {
       return of(file.graphs().getFirst(), Map.of(), Map.of(), options, true);
     }
@@ -85,7 +86,7 @@ public record EntryPoint(
         file.signatures().stream()
             .map(signature -> "'" + signature.name() + "'")
             .collect(Collectors.joining(", "));
-    throw new ModelFormatException(
+    throw new Refusal(
         "there is no signature '"
             + options.signature()
             + (known.isEmpty() ? "'; the file has none" : "'; there are " + known));
@@ -96,10 +97,10 @@ public record EntryPoint(
    * whose operators allow none as small as the file was written with: the leading ones stay, which
    * are mostly the batch, unless the operators do not allow that either.
    */
-  public List<EntryPoint> others(ReadOptions options) throws ModelFormatException {
+  public List<EntryPoint> others(ReadOptions options) {
     List<Shape> stated = new ArrayList<>(inputShapes);
     openInputs.forEach(stated::set);
-    List<Shape> given = options.resolve(inputNames, stated);
+    List<Shape> given = resolved(options, inputNames, stated);
     Set<List<Shape>> tried = new LinkedHashSet<>();
     for (int kept : new int[] {1, 0}) {
       for (int size : SIZES) {
@@ -124,13 +125,20 @@ public record EntryPoint(
     return others;
   }
 
+  private static List<Shape> resolved(ReadOptions options, List<String> names, List<Shape> stated) {
+    try {
+      return options.resolve(names, stated);
+    } catch (ModelFormatException e) {
+      throw new Refusal(e.getMessage(), e);
+    }
+  }
+
   private static EntryPoint of(
       FlatGraph graph,
       Map<Integer, String> inputNames,
       Map<Integer, String> outputNames,
       ReadOptions options,
-      boolean isMain)
-      throws ModelFormatException {
+      boolean isMain) {
     List<String> names = new ArrayList<>();
     List<Shape> stated = new ArrayList<>();
     List<Shape> written = new ArrayList<>();
@@ -148,7 +156,7 @@ public record EntryPoint(
         open.put(i, stated.get(i));
       }
     }
-    List<Shape> shapes = new ArrayList<>(options.resolve(names, stated));
+    List<Shape> shapes = new ArrayList<>(resolved(options, names, stated));
     for (int i = 0; i < shapes.size(); i++) {
       if (!shapes.get(i).isFullySpecified()) {
         shapes.set(i, written.get(i));

@@ -6,7 +6,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
@@ -25,7 +24,7 @@ final class Fill {
    * Of a constant that is stored as its operand it becomes a constant; NNAPI's own FILL takes fewer
    * types.
    */
-  private static void fill(Node node) throws ModelFormatException {
+  private static void fill(Node node) {
     FlatTensor value = node.input(1);
     int element = node.in(1);
     Operand operand = node.operand(element);
@@ -46,7 +45,7 @@ final class Fill {
   }
 
   /** A shape that only an execution tells is filled with ones, and these multiplied. */
-  private static void fillComputed(Node node, int input, int element) throws ModelFormatException {
+  private static void fillComputed(Node node, int input, int element) {
     Operand value = node.operand(element);
     boolean isReal = value.type() == OperandCode.TENSOR_FLOAT32;
     Shape sizes = node.shapeOf(input);
@@ -68,7 +67,7 @@ final class Fill {
   }
 
   /** Zeros as real numbers: what is quantized has its zero point. */
-  private static void zeros(Node node) throws ModelFormatException {
+  private static void zeros(Node node) {
     Operand like = node.inOperand(0);
     node.require(
         like.shape().isFullySpecified(), "the shape " + like.shape() + " is not known beforehand");
@@ -79,13 +78,12 @@ final class Fill {
     constant(node, like, like.shape(), element);
   }
 
-  private static void constant(Node node, Operand like, Shape shape, byte[] element)
-      throws ModelFormatException {
+  private static void constant(Node node, Operand like, Shape shape, byte[] element) {
     node.alias(
         0, node.constant(like, shape, node.constants().filled(shape, element, node.output(0))));
   }
 
-  private static void broadcast(Node node) throws ModelFormatException {
+  private static void broadcast(Node node) {
     int input = node.in(0);
     if (!node.isKnown(1)) {
       fillComputed(node, 1, input);
@@ -99,7 +97,7 @@ final class Fill {
     Strided.broadcast(node, input, shape, node.out(0));
   }
 
-  private static Shape shape(Node node, int input) throws ModelFormatException {
+  private static Shape shape(Node node, int input) {
     int[] dimensions = node.ints(input);
     for (int dimension : dimensions) {
       node.require(dimension > 0, "its shape has a dimension of " + dimension);

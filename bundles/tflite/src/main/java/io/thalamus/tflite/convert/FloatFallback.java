@@ -5,7 +5,6 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.List;
 import java.util.Set;
@@ -32,11 +31,11 @@ final class FloatFallback {
   /** Adds the operation from an operand to an operand. */
   @FunctionalInterface
   interface Unary {
-    void emit(int input, int output) throws ModelFormatException;
+    void emit(int input, int output);
   }
 
   /** An operation whose output must be quantized as its input. */
-  static void unlessQuantizedAlike(Node node, Unary operation) throws ModelFormatException {
+  static void unlessQuantizedAlike(Node node, Unary operation) {
     int input = node.in(0);
     unless(node, node.operand(input).quantization(), operation);
   }
@@ -47,19 +46,17 @@ final class FloatFallback {
    * @param unsigned the zero point of TENSOR_QUANT8_ASYMM
    * @param signed the zero point of TENSOR_QUANT8_ASYMM_SIGNED
    */
-  static void unlessQuantized(Node node, float scale, int unsigned, int signed, Unary operation)
-      throws ModelFormatException {
+  static void unlessQuantized(Node node, float scale, int unsigned, int signed, Unary operation) {
     boolean isSigned = node.inOperand(0).type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
     unless(node, Quantization.of(scale, isSigned ? signed : unsigned), operation);
   }
 
   /** An operation that NNAPI has for floats only. */
-  static void always(Node node, Unary operation) throws ModelFormatException {
+  static void always(Node node, Unary operation) {
     unlessQuantized(node, Float.NaN, 0, 0, operation);
   }
 
-  private static void unless(Node node, Quantization wanted, Unary operation)
-      throws ModelFormatException {
+  private static void unless(Node node, Quantization wanted, Unary operation) {
     int input = node.in(0);
     int output = node.out(0);
     Operand source = node.operand(input);
@@ -75,7 +72,7 @@ final class FloatFallback {
   }
 
   /** The real values of a quantized operand, computed; a float operand as it is. */
-  static int dequantized(Node node, int operand) throws ModelFormatException {
+  static int dequantized(Node node, int operand) {
     Operand source = node.operand(operand);
     if (!isQuantized8(source)) {
       return operand;
@@ -86,7 +83,7 @@ final class FloatFallback {
   }
 
   /** Returns whether an operator on quantized numbers may be one on those that they stand for. */
-  static boolean isPossible(Node node) throws ModelFormatException {
+  static boolean isPossible(Node node) {
     if (STORED.contains(node.operator().kind().code())) {
       return false;
     }

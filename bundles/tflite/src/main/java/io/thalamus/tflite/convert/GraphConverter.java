@@ -11,7 +11,6 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.SubgraphBuilder;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationView;
@@ -22,6 +21,7 @@ import io.thalamus.tflite.convert.Rfft.Complex;
 import io.thalamus.tflite.file.FlatGraph;
 import io.thalamus.tflite.file.FlatOperator;
 import io.thalamus.tflite.file.FlatTensor;
+import io.thalamus.tflite.file.Refusal;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.TensorType;
@@ -91,12 +92,12 @@ final class GraphConverter {
    *
    * @param known by number of the input, constants that inputs always are
    */
-  Subgraph convert(Map<Integer, Operand> known) throws ModelFormatException {
+  Subgraph convert(Map<Integer, Operand> known) {
     List<Integer> inputs = new ArrayList<>();
     for (int i = 0; i < graph.inputs().length; i++) {
       int index = graph.inputs()[i];
       if (operandOfTensor.contains(index)) {
-        throw new ModelFormatException(
+        throw new Refusal(
             "the file is damaged: " + tensor(index).text() + " is listed twice as an input");
       }
       inputs.add(define(tensor(index), entry.inputNames().get(i), entry.inputShapes().get(i)));
@@ -140,7 +141,7 @@ final class GraphConverter {
   }
 
   /** Another graph of the file, whose operations are added to those of this one. */
-  GraphConverter inner(FlatGraph other) throws ModelFormatException {
+  GraphConverter inner(FlatGraph other) {
     return new GraphConverter(model, EntryPoint.of(other), constants, converters, this);
   }
 
@@ -158,14 +159,14 @@ final class GraphConverter {
    *
    * @param given the operands of its inputs
    * @return the operands of its outputs
-   * @throws ModelFormatException also where it has another number of inputs
+   * @throws Refusal also where it has another number of inputs
    */
-  List<Integer> inline(List<Integer> given) throws ModelFormatException {
+  List<Integer> inline(List<Integer> given) {
     operandOfTensor.retain(index -> tensor(index).isConstant() || fixed.contains(index));
     standIns.keySet().retainAll(fixed);
     complexOfTensor.clear();
     if (given.size() != graph.inputs().length) {
-      throw new ModelFormatException(
+      throw new Refusal(
           "graph %d has %d inputs and gets %d"
               .formatted(graph.index(), graph.inputs().length, given.size()));
     }
@@ -210,7 +211,7 @@ final class GraphConverter {
     rows.truncate(mark);
   }
 
-  private void convert(FlatOperator operator) throws ModelFormatException {
+  private void convert(FlatOperator operator) {
     if (refusals.concern(operator)) {
       return;
     }
@@ -221,7 +222,7 @@ final class GraphConverter {
           && !(isInner && rows.compute(node))) {
         convertOrFallBack(operator);
       }
-    } catch (ModelFormatException e) {
+    } catch (Refusal e) {
       refusals.add(operator, text(operator) + ": " + e.getMessage(), e);
     } catch (ArithmeticException e) {
       refusals.add(operator, text(operator) + ": its dimensions are beyond counting", e);
@@ -232,16 +233,16 @@ final class GraphConverter {
    * Computes on real numbers if NNAPI does not have the operator on quantized ones, and on 32 bits
    * if it does not have it on truth values or on integers of 8 bits.
    */
-  private void convertOrFallBack(FlatOperator operator) throws ModelFormatException {
+  private void convertOrFallBack(FlatOperator operator) {
     Node node = new Node(this, operator, Reading.STORED);
-    OperatorConverter converter =
+    Consumer<Node> converter =
         converters.find(operator.kind()).orElseThrow(() -> node.refuse(unknown(operator)));
     SubgraphBuilder.Mark mark = builder.mark();
     int[] sizes = {operandOfTensor.size(), floatsOfTensor.size(), realOfOperand.size()};
     try {
-      converter.convert(node);
+      converter.accept(node);
       node.storeOutputs();
-    } catch (ModelFormatException e) {
+    } catch (Refusal e) {
       boolean isReal = FloatFallback.isPossible(node);
       if (!isReal && !Bits.mayBeWhole(node)) {
         throw e;
@@ -252,9 +253,9 @@ final class GraphConverter {
       floatsOfTensor.truncate(sizes[1]);
       realOfOperand.truncate(sizes[2]);
       try {
-        converter.convert(other);
+        converter.accept(other);
         other.storeOutputs();
-      } catch (ModelFormatException second) {
+      } catch (Refusal second) {
         throw isReal ? second : e;
       }
     }
@@ -291,7 +292,7 @@ final class GraphConverter {
   }
 
   /** Lets a constant stand for a tensor that has the same values. */
-  void standIn(int index, FlatTensor constant) throws ModelFormatException {
+  void standIn(int index, FlatTensor constant) {
     checkUnwritten(tensor(index));
     standIns.put(index, constant);
   }
@@ -317,23 +318,23 @@ final class GraphConverter {
   }
 
   /** The operand that holds a tensor which an operator reads. */
-  int read(FlatTensor tensor) throws ModelFormatException {
+  int read(FlatTensor tensor) {
     return written(unwritten(tensor));
   }
 
   /** An operand that operations can read; see {@link Rows}. */
-  int written(int operand) throws ModelFormatException {
+  int written(int operand) {
     return rows.written(this, operand);
   }
 
   /** The operand that holds a tensor of which only the rows are asked for; see {@link Rows}. */
-  int unwritten(FlatTensor tensor) throws ModelFormatException {
+  int unwritten(FlatTensor tensor) {
     Integer known = operandOfTensor.get(tensor.index());
     if (known != null) {
       return known;
     }
     if (!tensor.isConstant()) {
-      throw new ModelFormatException(
+      throw new Refusal(
           tensor.isVariable()
               ? tensor.text() + " keeps its value from call to call, which NNAPI does not have"
               : IntStream.of(tensor.shape()).anyMatch(size -> size == 0)
@@ -345,7 +346,7 @@ final class GraphConverter {
     return operand;
   }
 
-  private int constant(FlatTensor tensor) throws ModelFormatException {
+  private int constant(FlatTensor tensor) {
     if (tensor.is(TensorType.FLOAT64)) {
       return readFloats(tensor);
     }
@@ -358,7 +359,7 @@ final class GraphConverter {
   }
 
   /** The operand that holds the real values of a constant as FLOAT32. */
-  int readFloats(FlatTensor tensor) throws ModelFormatException {
+  int readFloats(FlatTensor tensor) {
     if (tensor.is(TensorType.FLOAT32)) {
       return read(tensor);
     }
@@ -378,7 +379,7 @@ final class GraphConverter {
   }
 
   /** The operand that holds the real values of an operand which is quantized. */
-  int real(Node node, int operand) throws ModelFormatException {
+  int real(Node node, int operand) {
     Integer known = realOfOperand.get(operand);
     if (known == null) {
       known = FloatFallback.dequantized(node, operand);
@@ -388,7 +389,7 @@ final class GraphConverter {
   }
 
   /** The operand that holds the integers, or truth values, of an operand as INT32. */
-  int whole(Node node, int operand) throws ModelFormatException {
+  int whole(Node node, int operand) {
     Integer known = realOfOperand.get(operand);
     if (known == null) {
       known = Bits.converted(node, operand, OperandCode.TENSOR_INT32);
@@ -398,7 +399,7 @@ final class GraphConverter {
   }
 
   /** The operand into which an operator writes a tensor. */
-  int write(FlatTensor tensor) throws ModelFormatException {
+  int write(FlatTensor tensor) {
     return write(
         tensor,
         TensorTypes.code(tensor),
@@ -407,8 +408,7 @@ final class GraphConverter {
   }
 
   /** The same, where the operand's properties are not those of the tensor. */
-  int write(FlatTensor tensor, OperandCode type, Shape shape, Quantization quantization)
-      throws ModelFormatException {
+  int write(FlatTensor tensor, OperandCode type, Shape shape, Quantization quantization) {
     checkUnwritten(tensor);
     Lifetime lifetime =
         graphOutputs.contains(tensor.index()) && border(tensor).isEmpty() && !isStored16(tensor)
@@ -430,14 +430,14 @@ final class GraphConverter {
   }
 
   /** Lets a tensor that an operator would write stand for an operand that exists. */
-  void alias(FlatTensor tensor, int operand) throws ModelFormatException {
+  void alias(FlatTensor tensor, int operand) {
     checkUnwritten(tensor);
     operandOfTensor.put(tensor.index(), operand);
   }
 
-  private void checkUnwritten(FlatTensor tensor) throws ModelFormatException {
+  private void checkUnwritten(FlatTensor tensor) {
     if (operandOfTensor.contains(tensor.index()) || tensor.isConstant()) {
-      throw new ModelFormatException(
+      throw new Refusal(
           "the file is damaged: " + tensor.text() + " has a value before it is computed");
     }
   }
@@ -453,8 +453,7 @@ final class GraphConverter {
   }
 
   /** Adds an operation whose result has the shape that it computes, and returns the result. */
-  int compute(OperationType operation, OperandCode type, List<Integer> inputs)
-      throws ModelFormatException {
+  int compute(OperationType operation, OperandCode type, List<Integer> inputs) {
     int result = builder.temporary("", type, shape(inputs.getFirst()), Quantization.NONE);
     emit(operation, inputs, List.of(result));
     return result;
@@ -466,7 +465,7 @@ final class GraphConverter {
         new Operand(type, shape(like), Quantization.of(scale, 0), Lifetime.SUBGRAPH_OUTPUT, name));
   }
 
-  private int widened(int operand, OperandType type, String name) throws ModelFormatException {
+  private int widened(int operand, OperandType type, String name) {
     int wide =
         builder.operand(
             new Operand(
@@ -475,7 +474,7 @@ final class GraphConverter {
     return wide;
   }
 
-  private int define(FlatTensor tensor, String name, Shape shape) throws ModelFormatException {
+  private int define(FlatTensor tensor, String name, Shape shape) {
     boolean isInner16 = Wide16.isQuantized(tensor) && !entry.isMain();
     OperandType type =
         border(tensor).orElse(isInner16 ? OperandCode.TENSOR_FLOAT32 : TensorTypes.code(tensor));
@@ -490,8 +489,7 @@ final class GraphConverter {
   }
 
   /** Adds an operation; see {@link Node#emit}. */
-  void emit(OperationType type, List<Integer> inputs, List<Integer> outputs)
-      throws ModelFormatException {
+  void emit(OperationType type, List<Integer> inputs, List<Integer> outputs) {
     builder.operation(type, inputs, outputs);
     OperationDefinition definition = converters.catalog().find(type).orElse(null);
     if (definition == null) {
@@ -519,7 +517,7 @@ final class GraphConverter {
       }
       definition.validate(OperationView.of(builder, type, inputs, outputs));
     } catch (ValidationException e) {
-      throw new ModelFormatException("as " + type.text() + ": " + e.getMessage(), e);
+      throw new Refusal("as " + type.text() + ": " + e.getMessage(), e);
     }
   }
 
@@ -543,7 +541,7 @@ final class GraphConverter {
   }
 
   /** In NNAPI every output is written by an operation, once; what is not is copied. */
-  private List<Integer> outputs() throws ModelFormatException {
+  private List<Integer> outputs() {
     List<Integer> outputs = new ArrayList<>();
     for (int index : entry.outputs()) {
       int operand = read(tensor(index));
@@ -567,11 +565,11 @@ final class GraphConverter {
     return outputs;
   }
 
-  private int copy(int operand) throws ModelFormatException {
+  private int copy(int operand) {
     return copy(operand, builder.get(operand).name());
   }
 
-  private int copy(int operand, String name) throws ModelFormatException {
+  private int copy(int operand, String name) {
     Operand source = builder.get(operand);
     int target =
         builder.operand(

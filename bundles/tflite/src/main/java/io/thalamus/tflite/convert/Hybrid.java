@@ -7,7 +7,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.List;
 import org.tensorflow.lite.schema.TensorType;
@@ -31,7 +30,7 @@ final class Hybrid {
   }
 
   /** Returns whether an input of an operator is to be rounded, which meets input 1. */
-  static boolean isWanted(Node node, int data) throws ModelFormatException {
+  static boolean isWanted(Node node, int data) {
     FlatTensor weights = node.input(1);
     return node.model().isHybrid()
         && node.input(data).is(TensorType.FLOAT32)
@@ -40,13 +39,13 @@ final class Hybrid {
   }
 
   /** The operand of a convolution's images, rounded where that is wanted. */
-  static int images(Node node, int data, boolean isAsymmetric) throws ModelFormatException {
+  static int images(Node node, int data, boolean isAsymmetric) {
     int input = node.in(data);
     return isWanted(node, data) ? new Hybrid(node).rounded(input, isAsymmetric, 1, 2, 3) : input;
   }
 
   /** An operand of rows, rounded where that is wanted. */
-  static int rows(Node node, int input, boolean isAsymmetric) throws ModelFormatException {
+  static int rows(Node node, int input, boolean isAsymmetric) {
     if (!isWanted(node, 0)) {
       return input;
     }
@@ -61,7 +60,7 @@ final class Hybrid {
     return Reshape.reshaped(node, new Hybrid(node).rounded(rows, isAsymmetric, 1), shape);
   }
 
-  private int rounded(int input, boolean isAsymmetric, int... axes) throws ModelFormatException {
+  private int rounded(int input, boolean isAsymmetric, int... axes) {
     Shape shape = node.operand(input).shape();
     node.require(
         axes[0] >= 0 && axes[axes.length - 1] < shape.rank(), "it takes data of shape " + shape);
@@ -83,7 +82,7 @@ final class Hybrid {
   }
 
   /** The least or largest value of each row. */
-  private int extreme(OperationCode code, int input, int... axes) throws ModelFormatException {
+  private int extreme(OperationCode code, int input, int... axes) {
     Operand data = node.operand(input);
     Shape shape = data.shape();
     for (int axis : axes) {
@@ -93,20 +92,20 @@ final class Hybrid {
   }
 
   /** The distance of neighbours on a grid of so many steps. */
-  private int scale(int range, int steps) throws ModelFormatException {
+  private int scale(int range, int steps) {
     int divisible = node.compute(OperationCode.MAXIMUM, range, range, number(LEAST_RANGE));
     return paired(OperationCode.DIV, divisible, number(steps));
   }
 
   /** Numbers in units of a scale, by its reciprocal: a last bit can decide a tie. */
-  private int scaled(int real, int scale) throws ModelFormatException {
+  private int scaled(int real, int scale) {
     int reciprocal =
         node.compute(OperationCode.DIV, scale, number(1), scale, node.int32(NO_ACTIVATION));
     return paired(OperationCode.MUL, real, reciprocal);
   }
 
   /** The nearest whole numbers within 8 bits, away from zero where two are. */
-  private int whole(int real) throws ModelFormatException {
+  private int whole(int real) {
     Shape shape = node.operand(real).shape();
     int stored =
         node.temporary(OperandCode.TENSOR_QUANT8_ASYMM_SIGNED, shape, Quantization.of(1, 0));
@@ -120,7 +119,7 @@ final class Hybrid {
         OperandCode.TENSOR_FLOAT32, Shape.of(1), Quantization.NONE, new ConstantCopy(element));
   }
 
-  private int paired(OperationCode code, int first, int second) throws ModelFormatException {
+  private int paired(OperationCode code, int first, int second) {
     return node.compute(code, first, first, second, node.int32(NO_ACTIVATION));
   }
 }

@@ -6,12 +6,12 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.StridedCopy;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntConsumer;
 import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.ActivationFunctionType;
 
@@ -35,7 +35,7 @@ final class Integers {
   }
 
   /** A quotient whose fraction is cut off; NNAPI rounds it down. */
-  static void divide(Node node, int first, int second, int output) throws ModelFormatException {
+  static void divide(Node node, int first, int second, int output) {
     int zero = node.int32Vector(0);
     int isFirstBelow = compared(node, OperationCode.LESS, first, zero);
     int isSecondBelow = compared(node, OperationCode.LESS, second, zero);
@@ -55,16 +55,15 @@ final class Integers {
   }
 
   /** Writes integers through an activation, which NNAPI fuses with operations on reals only. */
-  static void activated(Node node, byte activation, int output, Node.Emission emission)
-      throws ModelFormatException {
+  static void activated(Node node, byte activation, int output, IntConsumer emission) {
     if (node.fused(activation) == NO_ACTIVATION) {
-      emission.into(output);
+      emission.accept(output);
       return;
     }
     Operand like = node.operand(output);
     int least = activation == ActivationFunctionType.RELU_N1_TO_1 ? -1 : 0;
     int result = node.temporary(like, like.shape());
-    emission.into(result);
+    emission.accept(result);
     if (activation == ActivationFunctionType.RELU) {
       node.emit(OperationCode.MAXIMUM, List.of(result, node.int32Vector(least)), output);
       return;
@@ -74,8 +73,7 @@ final class Integers {
     node.emit(OperationCode.MINIMUM, List.of(limited, node.int32Vector(most)), output);
   }
 
-  private static int compared(Node node, OperationCode code, int first, int second)
-      throws ModelFormatException {
+  private static int compared(Node node, OperationCode code, int first, int second) {
     Shape shape = node.operand(first).shape();
     int result = node.temporary(OperandCode.TENSOR_BOOL8, shape, Quantization.NONE);
     node.emit(code, List.of(first, second), result);
@@ -88,8 +86,7 @@ final class Integers {
   }
 
   /** A reduction by halves: the first half with the second, until one is left. */
-  static void reduce(Node node, OperationCode code, int input, int[] axes, int output)
-      throws ModelFormatException {
+  static void reduce(Node node, OperationCode code, int input, int[] axes, int output) {
     Shape shape = node.operand(input).shape();
     node.require(
         shape.isFullySpecified(), "it reduces data of shape " + shape + ", not known beforehand");
@@ -133,7 +130,7 @@ final class Integers {
   }
 
   /** The sum by the number of its parts, without a fraction. */
-  static void mean(Node node, int input, int[] axes, int output) throws ModelFormatException {
+  static void mean(Node node, int input, int[] axes, int output) {
     Operand data = node.operand(input);
     int count = 1;
     for (int axis : axes) {
@@ -149,7 +146,7 @@ final class Integers {
    * A power bit by bit of the exponent, which is not negative. From 32 on all but -1, 0 and 1 are
    * beyond 32 bits: for these only it counts whether an exponent is even.
    */
-  static void power(Node node, int base, int exponent, int output) throws ModelFormatException {
+  static void power(Node node, int base, int exponent, int output) {
     int none = node.int32(NO_ACTIVATION);
     int two = node.int32Vector(2);
     int one = node.int32Vector(1);
@@ -183,8 +180,7 @@ final class Integers {
     }
   }
 
-  private static int pair(Node node, OperationCode code, int first, int second)
-      throws ModelFormatException {
+  private static int pair(Node node, OperationCode code, int first, int second) {
     OperationCode operation = PAIRS.get(code);
     boolean isFused = operation == OperationCode.ADD || operation == OperationCode.MUL;
     return isFused
@@ -192,15 +188,13 @@ final class Integers {
         : node.compute(operation, first, first, second);
   }
 
-  private static int joined(Node node, int first, int second, int rows, int width)
-      throws ModelFormatException {
+  private static int joined(Node node, int first, int second, int rows, int width) {
     int all = node.temporary(node.operand(first), Shape.of(rows, width));
     node.emit(ThalamusExtension.CONCATENATION, List.of(first, second, node.int32(0)), all);
     return all;
   }
 
-  private static int part(Node node, int rows, int from, int count, int width)
-      throws ModelFormatException {
+  private static int part(Node node, int rows, int from, int count, int width) {
     Shape shape = Shape.of(count, width);
     if (node.operand(rows).shape().equals(shape)) {
       return rows;

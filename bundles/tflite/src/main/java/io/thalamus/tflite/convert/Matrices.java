@@ -7,7 +7,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Arrays;
 import org.tensorflow.lite.schema.BuiltinOperator;
@@ -30,7 +29,7 @@ final class Matrices {
   }
 
   /** Each number with zeros behind it, as many as a row has: so they stand on the diagonal. */
-  private static void diagonal(Node node) throws ModelFormatException {
+  private static void diagonal(Node node) {
     int input = node.in(0);
     Operand data = node.operand(input);
     Shape shape = data.shape();
@@ -59,7 +58,7 @@ final class Matrices {
     Reshape.emit(node, diagonal, output);
   }
 
-  private static void setDiagonal(Node node) throws ModelFormatException {
+  private static void setDiagonal(Node node) {
     int input = node.in(0);
     Operand data = node.operand(input);
     Shape shape = data.shape();

@@ -5,7 +5,6 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.List;
@@ -32,7 +31,7 @@ final class MatrixMultiply {
    * its output is reshaped. With a scale per output channel, which NNAPI has for convolutions only,
    * the layer becomes a convolution with a window of 1x1 over the very same weights.
    */
-  private static void fullyConnected(Node node) throws ModelFormatException {
+  private static void fullyConnected(Node node) {
     FullyConnectedOptions options = node.options(new FullyConnectedOptions());
     node.require(
         node.get(options::weightsFormat) == FullyConnectedOptionsWeightsFormat.DEFAULT,
@@ -69,7 +68,7 @@ final class MatrixMultiply {
   }
 
   /** The result's operand; its leading sizes are those of the data, which the file may not know. */
-  private static int output(Node node, Shape given, Shape weights) throws ModelFormatException {
+  private static int output(Node node, Shape given, Shape weights) {
     int output = node.out(0);
     int last = given.rank() - 1;
     if (given.isFullySpecified()
@@ -81,8 +80,7 @@ final class MatrixMultiply {
     return output;
   }
 
-  private static void asConvolution(Node node, Shape shape, int activation)
-      throws ModelFormatException {
+  private static void asConvolution(Node node, Shape shape, int activation) {
     int rows = rows(node, node.shapeOf(0), shape);
     Shape window = Shape.of(shape.dimension(0), 1, 1, columns(shape));
     int filter = Weights.perChannel(node, node.input(1), 0, window);
@@ -105,7 +103,7 @@ final class MatrixMultiply {
   }
 
   /** NNAPI 1.3 has no product of two computed matrices; the extension io.thalamus has. */
-  private static void batchMatMul(Node node) throws ModelFormatException {
+  private static void batchMatMul(Node node) {
     BatchMatMulOptions options = node.options(new BatchMatMulOptions());
     boolean isOfColumns = node.get(options::adjX);
     if (node.output(0).is(TensorType.INT32) && FloatFallback.isQuantized8(node.inOperand(0))) {
@@ -132,7 +130,7 @@ final class MatrixMultiply {
   }
 
   /** The stored numbers: without a scale for its results, TensorFlow Lite takes them as such. */
-  private static int stored(Node node, int input) throws ModelFormatException {
+  private static int stored(Node node, int input) {
     return Bits.converted(node, node.in(input), OperandCode.TENSOR_INT32);
   }
 
@@ -141,7 +139,7 @@ final class MatrixMultiply {
   }
 
   /** Returns the number of vectors in the input; 0 when it is unknown. */
-  private static int rows(Node node, Shape input, Shape weights) throws ModelFormatException {
+  private static int rows(Node node, Shape input, Shape weights) {
     long count = 1;
     for (int dimension : input.toArray()) {
       count *= dimension;

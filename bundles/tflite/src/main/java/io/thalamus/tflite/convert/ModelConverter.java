@@ -8,10 +8,10 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFile;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.model.reader.ReadOptions;
 import io.thalamus.tflite.file.FlatGraph;
 import io.thalamus.tflite.file.FlatModel;
+import io.thalamus.tflite.file.Refusal;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -19,6 +19,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.IntStream;
 
 /** Makes a model of a file's content. Used once; not thread-safe. */
@@ -44,8 +45,7 @@ public final class ModelConverter {
   private int inlined;
   private int tried;
 
-  private ModelConverter(FlatModel file, ReadOptions options, Converters converters)
-      throws ModelFormatException {
+  private ModelConverter(FlatModel file, ReadOptions options, Converters converters) {
     this.file = file;
     this.hybrid = options.hybrid();
     this.variables = new Variables(file);
@@ -56,12 +56,10 @@ public final class ModelConverter {
   /**
    * Converts the graph of an entry point and those that it refers to.
    *
-   * @throws ModelFormatException where NNAPI cannot express an operator, or the file contradicts
-   *     itself
+   * @throws Refusal where NNAPI cannot express an operator, or the file contradicts itself
    */
   public static Converted convert(
-      FlatModel file, EntryPoint entry, ReadOptions options, Converters converters)
-      throws ModelFormatException {
+      FlatModel file, EntryPoint entry, ReadOptions options, Converters converters) {
     ModelConverter converter = new ModelConverter(file, options, converters);
     converter.underConversion.add(entry.graph().index());
     Subgraph main =
@@ -84,8 +82,7 @@ public final class ModelConverter {
    * @param known by number of the input, constants that inputs always are
    * @return its index among the model's referenced graphs
    */
-  int reference(int graph, List<Shape> given, Map<Integer, Operand> known)
-      throws ModelFormatException {
+  int reference(int graph, List<Shape> given, Map<Integer, Operand> known) {
     Map<Integer, ByteBuffer> values = new HashMap<>();
     known.forEach(
         (input, operand) ->
@@ -110,12 +107,12 @@ public final class ModelConverter {
   private record Reference(int graph, List<Shape> given, Map<Integer, ByteBuffer> known) {}
 
   /** The shapes that inputs of a graph have, where operands of some shapes are given to it. */
-  List<Shape> given(int graph, List<Shape> shapes) throws ModelFormatException {
+  List<Shape> given(int graph, List<Shape> shapes) {
     return EntryPoint.of(graph(graph)).completed(shapes);
   }
 
   /** The first inputs that a graph gives back as they are, by their numbers. */
-  int[] passed(int graph, int most) throws ModelFormatException {
+  int[] passed(int graph, int most) {
     int[] inputs = graph(graph).inputs();
     int[] outputs = graph(graph).outputs();
     return IntStream.range(0, Math.min(most, Math.min(inputs.length, outputs.length)))
@@ -123,9 +120,9 @@ public final class ModelConverter {
         .toArray();
   }
 
-  private FlatGraph graph(int index) throws ModelFormatException {
+  private FlatGraph graph(int index) {
     if (index < 0 || index >= file.graphs().size()) {
-      throw new ModelFormatException("there is no graph " + index);
+      throw new Refusal("there is no graph " + index);
     }
     return file.graphs().get(index);
   }
@@ -162,27 +159,21 @@ public final class ModelConverter {
     return hybrid;
   }
 
-  /** The work that is done with a graph of the file. */
-  @FunctionalInterface
-  interface Work<T> {
-    T with(FlatGraph graph) throws ModelFormatException;
-  }
-
   /**
    * Does what converts the operators of a graph that control flow refers to.
    *
-   * @throws ModelFormatException also where there is no such graph, or it is being converted
+   * @throws Refusal also where there is no such graph, or it is being converted
    */
-  <T> T within(int graph, Work<T> work) throws ModelFormatException {
+  <T> T within(int graph, Function<FlatGraph, T> work) {
     FlatGraph found = graph(graph);
     if (!underConversion.add(graph)) {
-      throw new ModelFormatException("graph " + graph + " refers to itself");
+      throw new Refusal("graph " + graph + " refers to itself");
     }
     try {
       if (underConversion.size() > MAX_NESTING) {
-        throw new ModelFormatException("its graphs are nested more than " + MAX_NESTING + " deep");
+        throw new Refusal("its graphs are nested more than " + MAX_NESTING + " deep");
       }
-      return work.with(found);
+      return work.apply(found);
     } finally {
       underConversion.remove(graph);
     }
@@ -201,19 +192,19 @@ public final class ModelConverter {
   /**
    * Counts an operator that is converted in the place of a loop or a branch.
    *
-   * @throws ModelFormatException where there have been too many: what is written out grows with
-   *     each round, and loops stand in loops
+   * @throws Refusal where there have been too many: what is written out grows with each round, and
+   *     loops stand in loops
    */
-  void countInlined() throws ModelFormatException {
+  void countInlined() {
     inlined++;
     countTried(1);
   }
 
   /** Counts operators that are converted once more, for other shapes. */
-  void countTried(int operators) throws ModelFormatException {
+  void countTried(int operators) {
     tried += operators;
     if (inlined > MOST_INLINED || tried > MOST_TRIED) {
-      throw new ModelFormatException("its loops have too many rounds to be written out");
+      throw new Refusal("its loops have too many rounds to be written out");
     }
   }
 }

@@ -15,15 +15,16 @@ import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.convert.Rfft.Complex;
 import io.thalamus.tflite.file.ByteRange;
 import io.thalamus.tflite.file.FlatOperator;
 import io.thalamus.tflite.file.FlatTensor;
+import io.thalamus.tflite.file.Refusal;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.IntConsumer;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.ActivationFunctionType;
@@ -88,28 +89,28 @@ final class Node {
   }
 
   /** Returns the exception for an operator that cannot be expressed. The graph adds its place. */
-  ModelFormatException refuse(String reason) {
-    return new ModelFormatException(reason);
+  Refusal refuse(String reason) {
+    return new Refusal(reason);
   }
 
   /** Throws {@link #refuse} unless a condition holds. */
-  void require(boolean condition, String reason) throws ModelFormatException {
+  void require(boolean condition, String reason) {
     if (!condition) {
       throw refuse(reason);
     }
   }
 
-  <T extends Table> T options(T empty) throws ModelFormatException {
+  <T extends Table> T options(T empty) {
     return operator.options(empty);
   }
 
   /** One value of the options. */
-  <T> T get(Supplier<T> accessor) throws ModelFormatException {
+  <T> T get(Supplier<T> accessor) {
     return operator.checked().get(accessor);
   }
 
   /** A custom operator's settings. */
-  byte[] customOptions() throws ModelFormatException {
+  byte[] customOptions() {
     ByteRange range = operator.customOptions();
     require(!range.isEmpty() && range.length() <= MAX_OPTIONS, "its settings are missing or huge");
     return constants().copy(range);
@@ -130,12 +131,12 @@ final class Node {
     return input < operator.inputs().length && operator.inputs()[input] >= 0;
   }
 
-  FlatTensor input(int input) throws ModelFormatException {
+  FlatTensor input(int input) {
     require(has(input), "input " + input + " is missing");
     return graph.tensor(operator.inputs()[input]);
   }
 
-  FlatTensor output(int output) throws ModelFormatException {
+  FlatTensor output(int output) {
     require(output < operator.outputs().length, "output " + output + " is missing");
     return graph.tensor(operator.outputs()[output]);
   }
@@ -145,7 +146,7 @@ final class Node {
   }
 
   /** The operand of an input. */
-  int in(int input) throws ModelFormatException {
+  int in(int input) {
     FlatTensor tensor = input(input);
     if (isWhole(tensor)) {
       return graph.whole(this, graph.read(tensor));
@@ -157,12 +158,12 @@ final class Node {
   }
 
   /** The operand of an input of which only the rows are asked for; see {@link Rows}. */
-  int unwritten(int input) throws ModelFormatException {
+  int unwritten(int input) {
     return graph.unwritten(input(input));
   }
 
   /** The operands of an input and of all behind it. */
-  List<Integer> insFrom(int first) throws ModelFormatException {
+  List<Integer> insFrom(int first) {
     List<Integer> operands = new ArrayList<>();
     for (int i = first; i < inputCount(); i++) {
       operands.add(in(i));
@@ -171,12 +172,12 @@ final class Node {
   }
 
   /** The operand of an input, which must be there, by its properties. */
-  Operand inOperand(int input) throws ModelFormatException {
+  Operand inOperand(int input) {
     return operand(in(input));
   }
 
   /** An operand with the real values of a constant input. */
-  int inFloats(int input) throws ModelFormatException {
+  int inFloats(int input) {
     return graph.readFloats(input(input));
   }
 
@@ -184,7 +185,7 @@ final class Node {
    * Returns whether the values of an input are known now: it is a constant, or was computed of
    * some.
    */
-  boolean isKnown(int input) throws ModelFormatException {
+  boolean isKnown(int input) {
     FlatTensor tensor = input(input);
     return tensor.isConstant()
         || tensor.shape().length == 1 && tensor.shape()[0] == 0 && !graph.isDefined(tensor)
@@ -199,7 +200,7 @@ final class Node {
   }
 
   /** The integers of an input whose values are known now. */
-  int[] ints(int input) throws ModelFormatException {
+  int[] ints(int input) {
     FlatTensor tensor = input(input);
     require(isKnown(input), tensor.text() + " is not constant, as NNAPI wants it");
     if (!graph.isDefined(tensor) || tensor.isConstant()) {
@@ -217,7 +218,7 @@ final class Node {
   }
 
   /** The real numbers of an input whose values are known now. */
-  float[] floats(int input) throws ModelFormatException {
+  float[] floats(int input) {
     FlatTensor tensor = input(input);
     if (tensor.isConstant()) {
       return constants().floatValues(tensor);
@@ -231,14 +232,14 @@ final class Node {
   }
 
   /** The only integer of a constant input. */
-  int onlyInt(int input) throws ModelFormatException {
+  int onlyInt(int input) {
     int[] values = ints(input);
     require(values.length == 1, input(input).text() + " is not one number");
     return values[0];
   }
 
   /** The dimensions of an input; those that are unknown are 0. */
-  Shape shapeOf(int input) throws ModelFormatException {
+  Shape shapeOf(int input) {
     return inOperand(input).shape();
   }
 
@@ -248,7 +249,7 @@ final class Node {
   }
 
   /** An axis as NNAPI counts it: from 0, and less than the rank. */
-  int axis(int axis, int rank) throws ModelFormatException {
+  int axis(int axis, int rank) {
     int counted = axis < 0 ? axis + rank : axis;
     require(counted >= 0 && counted < rank, "axis " + axis + " is not one of " + rank);
     return counted;
@@ -265,7 +266,7 @@ final class Node {
   }
 
   /** The operand into which an output is written. */
-  int out(int output) throws ModelFormatException {
+  int out(int output) {
     FlatTensor tensor = output(output);
     if (isWhole(tensor)) {
       return later(OperandCode.TENSOR_INT32, TensorTypes.shape(tensor), tensor);
@@ -283,7 +284,7 @@ final class Node {
   }
 
   /** Writes the outputs that were computed as FLOAT32 or INT32 as they are stored. */
-  void storeOutputs() throws ModelFormatException {
+  void storeOutputs() {
     for (Computed result : computed) {
       FlatTensor tensor = result.tensor();
       if (isWhole(tensor)) {
@@ -303,12 +304,12 @@ final class Node {
   }
 
   /** Returns whether an output is one of the graph's. */
-  boolean isResult(int output) throws ModelFormatException {
+  boolean isResult(int output) {
     return graph.isResult(output(output));
   }
 
   /** The operands into which all outputs are written. */
-  List<Integer> outs() throws ModelFormatException {
+  List<Integer> outs() {
     List<Integer> operands = new ArrayList<>();
     for (int i = 0; i < outputCount(); i++) {
       operands.add(out(i));
@@ -317,8 +318,7 @@ final class Node {
   }
 
   /** The same, where its properties are not those that the file gives. */
-  int out(int output, OperandCode type, Shape shape, Quantization quantization)
-      throws ModelFormatException {
+  int out(int output, OperandCode type, Shape shape, Quantization quantization) {
     FlatTensor tensor = output(output);
     if (isWhole(tensor)) {
       return later(OperandCode.TENSOR_INT32, shape, tensor);
@@ -329,12 +329,12 @@ final class Node {
   }
 
   /** Returns whether an output is computed as real numbers and quantized afterwards. */
-  boolean isRealOutput(int output) throws ModelFormatException {
+  boolean isRealOutput(int output) {
     return isReal(output(output));
   }
 
   /** Lets an output stand for an operand that exists. */
-  void alias(int output, int operand) throws ModelFormatException {
+  void alias(int output, int operand) {
     OperandType type = operand(operand).type();
     if (isReal(output(output)) && type == OperandCode.TENSOR_FLOAT32
         || isWhole(output(output)) && type == OperandCode.TENSOR_INT32) {
@@ -345,20 +345,20 @@ final class Node {
   }
 
   /** Lets a constant input stand for an output that has the same values. */
-  void standIn(int output, int input) throws ModelFormatException {
+  void standIn(int output, int input) {
     output(output);
     graph.standIn(operator.outputs()[output], input(input));
   }
 
   /** The two parts of an input of complex numbers. */
-  Complex complex(int input) throws ModelFormatException {
+  Complex complex(int input) {
     return graph
         .complex(input(input))
         .orElseThrow(() -> refuse("its input holds no spectrum that was computed here"));
   }
 
   /** Gives an output of complex numbers in two parts. */
-  void setComplex(int output, Complex parts) throws ModelFormatException {
+  void setComplex(int output, Complex parts) {
     graph.setComplex(output(output), parts);
   }
 
@@ -421,18 +421,17 @@ final class Node {
   // ---- operations ----
 
   /** Adds an operation with one output. */
-  void emit(OperationType operation, List<Integer> inputs, int output) throws ModelFormatException {
+  void emit(OperationType operation, List<Integer> inputs, int output) {
     emit(operation, inputs, List.of(output));
   }
 
   /** Adds an operation whose result is like an operand, and returns the result. */
-  int compute(OperationType operation, int like, Integer... inputs) throws ModelFormatException {
+  int compute(OperationType operation, int like, Integer... inputs) {
     return compute(operation, operand(like), operand(like).shape(), inputs);
   }
 
   /** Adds an operation whose result is like an operand, but for its shape; returns the result. */
-  int compute(OperationType operation, Operand like, Shape shape, Integer... inputs)
-      throws ModelFormatException {
+  int compute(OperationType operation, Operand like, Shape shape, Integer... inputs) {
     int result = temporary(like, shape);
     emit(operation, List.of(inputs), result);
     return result;
@@ -441,11 +440,10 @@ final class Node {
   /**
    * Adds an operation.
    *
-   * @throws ModelFormatException where NNAPI does not allow it with these operands, or it computes
-   *     another shape than the file says
+   * @throws Refusal where NNAPI does not allow it with these operands, or it computes another shape
+   *     than the file says
    */
-  void emit(OperationType operation, List<Integer> inputs, List<Integer> outputs)
-      throws ModelFormatException {
+  void emit(OperationType operation, List<Integer> inputs, List<Integer> outputs) {
     if (outputs.size() != 1 || !RankReduction.emit(this, operation, inputs, outputs.getFirst())) {
       graph.emit(operation, inputs, outputs);
     }
@@ -455,7 +453,7 @@ final class Node {
    * A fused activation as NNAPI numbers it, for the operations that have one. TensorFlow Lite's
    * kernels of these know bounds only, and pass over the activations that have none.
    */
-  int fused(byte activation) throws ModelFormatException {
+  int fused(byte activation) {
     return switch (activation) {
       case ActivationFunctionType.NONE,
           ActivationFunctionType.TANH,
@@ -473,9 +471,9 @@ final class Node {
    *
    * @param emission adds the operation, given the operand into which it writes
    */
-  void emitActivated(byte activation, Emission emission) throws ModelFormatException {
+  void emitActivated(byte activation, IntConsumer emission) {
     if (activation == ActivationFunctionType.NONE) {
-      emission.into(out(0));
+      emission.accept(out(0));
       return;
     }
     OperationCode code =
@@ -488,13 +486,7 @@ final class Node {
         };
     int target = out(0);
     int between = temporary(operand(target), operand(target).shape());
-    emission.into(between);
+    emission.accept(between);
     emit(code, List.of(between), target);
-  }
-
-  /** Adds an operation that writes into an operand. */
-  @FunctionalInterface
-  interface Emission {
-    void into(int output) throws ModelFormatException;
   }
 }

@@ -4,7 +4,6 @@ package io.thalamus.tflite.convert;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.convert.FloatFallback.Unary;
 import java.util.List;
 import org.tensorflow.lite.schema.ActivationFunctionType;
@@ -23,7 +22,7 @@ final class Normalization {
     table.add(BuiltinOperator.LOCAL_RESPONSE_NORMALIZATION, Normalization::localResponse);
   }
 
-  private static void l2(Node node) throws ModelFormatException {
+  private static void l2(Node node) {
     L2NormOptions options = node.options(new L2NormOptions());
     node.require(
         node.get(options::fusedActivationFunction) == ActivationFunctionType.NONE,
@@ -38,7 +37,7 @@ final class Normalization {
     }
   }
 
-  private static void localResponse(Node node) throws ModelFormatException {
+  private static void localResponse(Node node) {
     LocalResponseNormalizationOptions options =
         node.options(new LocalResponseNormalizationOptions());
     int input = node.in(0);

@@ -5,7 +5,6 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.Rearrange;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
@@ -29,7 +28,7 @@ final class Padding {
     table.add(BuiltinOperator.MIRROR_PAD, Padding::mirrorPad);
   }
 
-  private static void pad(Node node) throws ModelFormatException {
+  private static void pad(Node node) {
     Operand data = node.inOperand(0);
     if (Strided.isBeyond(data)) {
       int[] margins = node.ints(1);
@@ -44,7 +43,7 @@ final class Padding {
     return Truths.element(node, data, data.quantization().zeroPoint());
   }
 
-  private static void padWithValue(Node node) throws ModelFormatException {
+  private static void padWithValue(Node node) {
     if (!node.has(2)) {
       pad(node);
       return;
@@ -64,7 +63,7 @@ final class Padding {
   }
 
   /** NNAPI 1.3 has no mirrors; the extension io.thalamus has. */
-  private static void mirrorPad(Node node) throws ModelFormatException {
+  private static void mirrorPad(Node node) {
     MirrorPadOptions options = node.options(new MirrorPadOptions());
     byte mode = node.get(options::mode);
     node.require(
@@ -78,7 +77,7 @@ final class Padding {
   }
 
   /** The number that fills: stored, or as a real beside reals. */
-  private static int value(Node node, Operand data) throws ModelFormatException {
+  private static int value(Node node, Operand data) {
     FlatTensor tensor = node.input(2);
     node.require(
         tensor.isConstant() && node.constants().elementCount(tensor) == 1,
@@ -95,18 +94,17 @@ final class Padding {
   }
 
   /** Rows of before and after, one for each dimension, as a constant of 32-bit integers. */
-  private static int margins(Node node, int input) throws ModelFormatException {
+  private static int margins(Node node, int input) {
     return node.isKnown(input) ? matrix(node, node.ints(input)) : node.in(input);
   }
 
-  static int matrix(Node node, int... values) throws ModelFormatException {
+  static int matrix(Node node, int... values) {
     node.require(values.length % 2 == 0, "its margins are not pairs");
     return node.int32Tensor(Shape.of(values.length / 2, 2), values);
   }
 
   /** Joins so many of an element to the data before and after, along each axis. */
-  static void join(Node node, int input, int[] margins, int element, int output)
-      throws ModelFormatException {
+  static void join(Node node, int input, int[] margins, int element, int output) {
     Shape shape = node.operand(input).shape();
     node.require(
         shape.isFullySpecified()
@@ -138,7 +136,7 @@ final class Padding {
     Reshape.emit(node, part, output);
   }
 
-  private static int repeated(Node node, int element, Shape shape) throws ModelFormatException {
+  private static int repeated(Node node, int element, Shape shape) {
     int all = node.temporary(node.operand(element), shape);
     Strided.broadcast(node, element, shape, all);
     return all;

@@ -5,7 +5,6 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
@@ -22,12 +21,11 @@ final class Pooling {
     table.add(BuiltinOperator.L2_POOL_2D, node -> pool(node, OperationCode.L2_POOL_2D));
   }
 
-  private static void pool(Node node, OperationCode code) throws ModelFormatException {
+  private static void pool(Node node, OperationCode code) {
     pool(node, code, node.options(new Pool2DOptions()));
   }
 
-  private static void pool(Node node, OperationType type, Pool2DOptions options)
-      throws ModelFormatException {
+  private static void pool(Node node, OperationType type, Pool2DOptions options) {
     int padding = Convolution.padding(node, node.get(options::padding));
     int strideW = node.get(options::strideW);
     int strideH = node.get(options::strideH);
@@ -55,7 +53,7 @@ final class Pooling {
    * signed one away from zero. Averages that are never between two stay NNAPI's, which all devices
    * know.
    */
-  private static void average(Node node) throws ModelFormatException {
+  private static void average(Node node) {
     Pool2DOptions options = node.options(new Pool2DOptions());
     long cells = (long) node.get(options::filterWidth) * node.get(options::filterHeight);
     boolean isCut = cells > 1 && node.get(options::padding) == Padding.SAME;

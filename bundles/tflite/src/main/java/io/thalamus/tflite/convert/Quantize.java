@@ -7,7 +7,6 @@ import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -29,13 +28,13 @@ final class Quantize {
   }
 
   /** Constants get their zeros back when they are read. */
-  private static void densify(Node node) throws ModelFormatException {
+  private static void densify(Node node) {
     node.require(node.input(0).isConstant(), node.input(0).text() + " is not constant");
     node.standIn(0, 0);
   }
 
   /** Numbers as they would be if they had been quantized, on a grid that has 0. */
-  private static void rounded(Node node) throws ModelFormatException {
+  private static void rounded(Node node) {
     FakeQuantOptions options = node.options(new FakeQuantOptions());
     int bits = node.get(options::numBits);
     float least = node.get(options::min);
@@ -67,7 +66,7 @@ final class Quantize {
   }
 
   /** NNAPI casts no truth values: they choose between 0 and 1, and come of comparing with 0. */
-  private static void cast(Node node) throws ModelFormatException {
+  private static void cast(Node node) {
     if (Bits.castsByBits(node)) {
       return;
     }
@@ -108,8 +107,7 @@ final class Quantize {
   }
 
   /** A constant full of one number that is stored as such. */
-  private static int number(Node node, Operand like, Shape shape, int value)
-      throws ModelFormatException {
+  private static int number(Node node, Operand like, Shape shape, int value) {
     node.require(
         shape.isFullySpecified(), "it casts data of shape " + shape + ", not known beforehand");
     node.require(
@@ -119,7 +117,7 @@ final class Quantize {
     return node.constant(like, shape, node.constants().filled(shape, element, node.output(0)));
   }
 
-  private static void quantize(Node node) throws ModelFormatException {
+  private static void quantize(Node node) {
     if (node.isRealOutput(0)) {
       node.alias(0, FloatFallback.dequantized(node, node.in(0)));
       return;
@@ -156,7 +154,7 @@ final class Quantize {
   }
 
   /** Of a constant, it is done here: weights that were only stored small become floats. */
-  private static void dequantize(Node node) throws ModelFormatException {
+  private static void dequantize(Node node) {
     FlatTensor input = node.input(0);
     if (input.isConstant()) {
       node.alias(0, node.inFloats(0));

@@ -8,7 +8,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -54,8 +53,7 @@ final class QuantizedSequence {
   private final Quantization cellQuantization;
   private final int cells;
 
-  private QuantizedSequence(Node node, boolean timeMajor, Operand output)
-      throws ModelFormatException {
+  private QuantizedSequence(Node node, boolean timeMajor, Operand output) {
     Shape shape = node.shapeOf(0);
     node.require(
         shape.rank() == 3 && shape.isFullySpecified(),
@@ -83,19 +81,18 @@ final class QuantizedSequence {
   }
 
   /** Adds the operations of the sequence. */
-  static void convert(Node node, boolean timeMajor, float cellClip, float projectionClip)
-      throws ModelFormatException {
+  static void convert(Node node, boolean timeMajor, float cellClip, float projectionClip) {
     int target = node.out(0);
     QuantizedSequence sequence = new QuantizedSequence(node, timeMajor, node.operand(target));
     sequence.emit(sequence.constants(cellClip, projectionClip), target);
   }
 
-  private static int lastDimension(FlatTensor tensor) throws ModelFormatException {
+  private static int lastDimension(FlatTensor tensor) {
     Shape shape = TensorTypes.shape(tensor);
     return shape.dimension(shape.rank() - 1);
   }
 
-  private void emit(List<Integer> constants, int target) throws ModelFormatException {
+  private void emit(List<Integer> constants, int target) {
     int state = zeroState(OperandCode.TENSOR_QUANT8_ASYMM_SIGNED, units, output.quantization());
     int cell = zeroState(OperandCode.TENSOR_QUANT16_SYMM, cells, cellQuantization);
     List<Integer> results = new ArrayList<>();
@@ -117,7 +114,7 @@ final class QuantizedSequence {
   }
 
   /** The input of each step, batch by features. */
-  private List<Integer> split() throws ModelFormatException {
+  private List<Integer> split() {
     int input = node.in(0);
     Operand data = node.operand(input);
     int ordered =
@@ -142,7 +139,7 @@ final class QuantizedSequence {
     return parts;
   }
 
-  private void join(List<Integer> results, int target) throws ModelFormatException {
+  private void join(List<Integer> results, int target) {
     int rows = results.getFirst();
     if (steps > 1) {
       rows = node.temporary(output, Shape.of(Math.multiplyExact(steps, batch), units));
@@ -164,8 +161,7 @@ final class QuantizedSequence {
   }
 
   /** Real zeros: bytes of the zero point. */
-  private int zeroState(OperandCode type, int width, Quantization quantization)
-      throws ModelFormatException {
+  private int zeroState(OperandCode type, int width, Quantization quantization) {
     long size = (long) batch * width * type.elementSize();
     ConstantCopy zeros = node.constants().zeros(size, node.output(0));
     Arrays.fill(zeros.value(), (byte) quantization.zeroPoint());
@@ -173,8 +169,7 @@ final class QuantizedSequence {
   }
 
   /** The inputs of a cell, of which those that change with time are still open. */
-  private List<Integer> constants(float cellClip, float projectionClip)
-      throws ModelFormatException {
+  private List<Integer> constants(float cellClip, float projectionClip) {
     List<Integer> inputs = new ArrayList<>();
     inputs.add(-1);
     add(inputs, WEIGHTS, PEEPHOLES, OperandCode.TENSOR_QUANT8_SYMM);
@@ -198,8 +193,7 @@ final class QuantizedSequence {
     return inputs;
   }
 
-  private void add(List<Integer> inputs, int from, int to, OperandCode type)
-      throws ModelFormatException {
+  private void add(List<Integer> inputs, int from, int to, OperandCode type) {
     for (int i = from; i < to; i++) {
       inputs.add(node.has(i) ? constant(node.input(i), type) : omitted(type));
     }
@@ -213,7 +207,7 @@ final class QuantizedSequence {
         .operand(new Operand(type, Shape.NONE, quantization, Lifetime.NO_VALUE, ""));
   }
 
-  private int constant(FlatTensor tensor, OperandCode type) throws ModelFormatException {
+  private int constant(FlatTensor tensor, OperandCode type) {
     node.require(
         tensor.isConstant() && TensorTypes.elementSize(tensor) == type.elementSize(),
         tensor.text() + " is " + tensor.typeName() + "; the cell wants a constant " + type.text());
@@ -229,7 +223,7 @@ final class QuantizedSequence {
             node.constants().place(tensor));
   }
 
-  private Quantization intermediate(int index) throws ModelFormatException {
+  private Quantization intermediate(int index) {
     int[] intermediates = node.operator().intermediates();
     node.require(
         intermediates.length > index && intermediates[index] >= 0,

@@ -6,7 +6,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.model.reader.Philox;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
@@ -30,12 +29,12 @@ final class RandomNumbers {
   }
 
   /** TensorFlow Lite keeps 32 bits of each seed. */
-  private static Philox generator(Node node) throws ModelFormatException {
+  private static Philox generator(Node node) {
     RandomOptions options = node.options(new RandomOptions());
     return new Philox(node.get(options::seed).intValue(), node.get(options::seed2).intValue());
   }
 
-  private static void draw(Node node, boolean isNormal) throws ModelFormatException {
+  private static void draw(Node node, boolean isNormal) {
     int[] sizes = node.ints(0);
     for (int size : sizes) {
       node.require(size > 0, "its shape has a dimension of " + size);
@@ -51,11 +50,11 @@ final class RandomNumbers {
     node.alias(0, constant(node, shape, values));
   }
 
-  private static float[] room(Node node, long count) throws ModelFormatException {
+  private static float[] room(Node node, long count) {
     return node.constants().room(count, node.output(0));
   }
 
-  private static int constant(Node node, Shape shape, float... values) throws ModelFormatException {
+  private static int constant(Node node, Shape shape, float... values) {
     return node.constant(
         OperandCode.TENSOR_FLOAT32,
         shape,
@@ -64,7 +63,7 @@ final class RandomNumbers {
   }
 
   /** For each number that is drawn, the count of running sums of probabilities up to it. */
-  private static void multinomial(Node node) throws ModelFormatException {
+  private static void multinomial(Node node) {
     int logits = node.in(0);
     Operand data = node.operand(logits);
     int samples = node.onlyInt(1);

@@ -4,10 +4,10 @@ package io.thalamus.tflite.convert;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.Trait;
+import io.thalamus.tflite.file.Refusal;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -27,10 +27,9 @@ final class RankReduction {
    *
    * @return false when it can be added as it is: it has few dimensions, is not elementwise, or
    *     takes any number of dimensions that cannot be joined
-   * @throws ModelFormatException when NNAPI does not have it with so many dimensions
+   * @throws Refusal when NNAPI does not have it with so many dimensions
    */
-  static boolean emit(Node node, OperationType operation, List<Integer> inputs, int output)
-      throws ModelFormatException {
+  static boolean emit(Node node, OperationType operation, List<Integer> inputs, int output) {
     Operand target = node.operand(output);
     Optional<OperationDefinition> definition = OperationCatalog.standard().find(operation);
     if (target.shape().rank() <= MAX_RANK
@@ -76,8 +75,7 @@ final class RankReduction {
 
   /** Adds the operation on single rows, for which each input is repeated to the whole shape. */
   private static void emitSpread(
-      Node node, OperationType operation, List<Integer> inputs, int output)
-      throws ModelFormatException {
+      Node node, OperationType operation, List<Integer> inputs, int output) {
     Operand target = node.operand(output);
     Shape row = Shape.of(Math.toIntExact(target.shape().elementCount()));
     List<Integer> rows = new ArrayList<>();
@@ -100,8 +98,7 @@ final class RankReduction {
   }
 
   /** The shape with dimensions of 1 in front, so that it is as long as the output's. */
-  private static Shape aligned(Node node, Operand operand, Operand target)
-      throws ModelFormatException {
+  private static Shape aligned(Node node, Operand operand, Operand target) {
     int rank = target.shape().rank();
     int missing = rank - operand.shape().rank();
     node.require(

@@ -4,7 +4,6 @@ package io.thalamus.tflite.convert;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.function.DoubleUnaryOperator;
 import org.tensorflow.lite.schema.ActivationFunctionType;
@@ -35,7 +34,7 @@ final class RealFolding {
    *
    * @return whether that was so
    */
-  static boolean compute(Node node) throws ModelFormatException {
+  static boolean compute(Node node) {
     if (node.outputCount() != 1) {
       return false;
     }
@@ -58,7 +57,7 @@ final class RealFolding {
     return result != null && write(node, result);
   }
 
-  private static boolean write(Node node, float[] values) throws ModelFormatException {
+  private static boolean write(Node node, float[] values) {
     Shape written = TensorTypes.shape(node.output(0));
     boolean fits = written.isFullySpecified() && written.elementCount() == values.length;
     Shape shape = fits ? written : Shape.of(values.length);
@@ -84,8 +83,7 @@ final class RealFolding {
   }
 
   /** Returns null where the input is not known, or is too large for a size. */
-  private static float[] single(Node node, DoubleUnaryOperator function)
-      throws ModelFormatException {
+  private static float[] single(Node node, DoubleUnaryOperator function) {
     if (!isReal(node.output(0)) && !isWhole(node.output(0))
         || !node.has(0)
         || !isReal(node.input(0)) && !isReal(node.output(0))) {
@@ -98,7 +96,7 @@ final class RealFolding {
     return values;
   }
 
-  private static float[] pairs(Node node, Pair function) throws ModelFormatException {
+  private static float[] pairs(Node node, Pair function) {
     if (!isReal(node.output(0)) || !node.has(0) || !node.has(1) || !isPlain(node)) {
       return null;
     }
@@ -115,7 +113,7 @@ final class RealFolding {
   }
 
   /** Returns whether no activation follows. */
-  private static boolean isPlain(Node node) throws ModelFormatException {
+  private static boolean isPlain(Node node) {
     byte activation =
         switch (node.operator().kind().code()) {
           case BuiltinOperator.ADD ->
@@ -132,7 +130,7 @@ final class RealFolding {
   }
 
   /** A number or a vector of few; null otherwise. */
-  private static float[] known(Node node, int input) throws ModelFormatException {
+  private static float[] known(Node node, int input) {
     FlatTensor tensor = node.input(input);
     boolean isSmall =
         tensor.shape().length == 0

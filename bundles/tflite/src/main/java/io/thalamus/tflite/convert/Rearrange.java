@@ -7,7 +7,6 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.StridedCopy;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Arrays;
@@ -35,7 +34,7 @@ final class Rearrange {
     table.add(BuiltinOperator.BATCH_TO_SPACE_ND, Rearrange::batchToSpace);
   }
 
-  private static void concatenation(Node node) throws ModelFormatException {
+  private static void concatenation(Node node) {
     ConcatenationOptions options = node.options(new ConcatenationOptions());
     List<Integer> inputs = node.insFrom(0);
     int axis = node.axis(node.get(options::axis), node.shapeOf(0).rank());
@@ -48,7 +47,7 @@ final class Rearrange {
         node.get(options::fusedActivationFunction), output -> node.emit(operation, inputs, output));
   }
 
-  private static void transpose(Node node) throws ModelFormatException {
+  private static void transpose(Node node) {
     int[] permutation = node.ints(1);
     if (permutation.length == 0) {
       node.alias(0, node.in(0));
@@ -74,13 +73,13 @@ final class Rearrange {
         OperationCode.TRANSPOSE, List.of(node.in(0), node.int32Vector(permutation)), node.out(0));
   }
 
-  private static void tile(Node node) throws ModelFormatException {
+  private static void tile(Node node) {
     int repeats = node.isKnown(1) ? node.int32Vector(node.ints(1)) : node.in(1);
     node.emit(OperationCode.TILE, List.of(node.in(0), repeats), node.out(0));
   }
 
   /** Rows of all sequences stand one after the other, and those before the length change places. */
-  private static void reverseSequence(Node node) throws ModelFormatException {
+  private static void reverseSequence(Node node) {
     ReverseSequenceOptions options = node.options(new ReverseSequenceOptions());
     int input = node.in(0);
     Operand data = node.operand(input);
@@ -139,12 +138,12 @@ final class Rearrange {
   }
 
   /** Neither can NNAPI 1.3 turn data round; the extension io.thalamus can. */
-  private static void reverse(Node node) throws ModelFormatException {
+  private static void reverse(Node node) {
     int axes = node.isKnown(1) ? node.int32Vector(node.ints(1)) : node.in(1);
     node.emit(ThalamusExtension.REVERSE, List.of(node.in(0), axes), node.out(0));
   }
 
-  private static void spaceToDepth(Node node) throws ModelFormatException {
+  private static void spaceToDepth(Node node) {
     SpaceToDepthOptions options = node.options(new SpaceToDepthOptions());
     int block = node.get(options::blockSize);
     Operand data = node.inOperand(0);
@@ -166,7 +165,7 @@ final class Rearrange {
         node.out(0));
   }
 
-  private static void depthToSpace(Node node) throws ModelFormatException {
+  private static void depthToSpace(Node node) {
     DepthToSpaceOptions options = node.options(new DepthToSpaceOptions());
     int block = node.get(options::blockSize);
     Operand data = node.inOperand(0);
@@ -189,7 +188,7 @@ final class Rearrange {
         node.out(0));
   }
 
-  private static int[] image(Node node, Operand data, int block) throws ModelFormatException {
+  private static int[] image(Node node, Operand data, int block) {
     node.require(
         data.shape().rank() == 4 && data.shape().isFullySpecified() && block > 0 && block < 1 << 15,
         "it moves blocks of " + block + " in data of shape " + data.shape());
@@ -197,7 +196,7 @@ final class Rearrange {
   }
 
   /** Of images; data with one spatial dimension pass as images of width 1. */
-  private static void spaceToBatch(Node node) throws ModelFormatException {
+  private static void spaceToBatch(Node node) {
     Blocks blocks = Blocks.of(node);
     int input = blocks.image(node);
     int output = node.out(0);
@@ -227,7 +226,7 @@ final class Rearrange {
   }
 
   /** NNAPI does not crop: what is too much is sliced off. */
-  private static void batchToSpace(Node node) throws ModelFormatException {
+  private static void batchToSpace(Node node) {
     Blocks blocks = Blocks.of(node);
     int input = blocks.image(node);
     Shape shape = node.operand(input).shape();
@@ -272,7 +271,7 @@ final class Rearrange {
     }
   }
 
-  private static void withoutWidth(Node node, int image, int output) throws ModelFormatException {
+  private static void withoutWidth(Node node, int image, int output) {
     node.emit(OperationCode.SQUEEZE, List.of(image, node.int32Vector(2)), output);
   }
 
@@ -284,7 +283,7 @@ final class Rearrange {
    * @param isLine whether the data have no width
    */
   private record Blocks(int[] size, int[] margins, boolean isLine) {
-    static Blocks of(Node node) throws ModelFormatException {
+    static Blocks of(Node node) {
       int[] size = node.ints(1);
       int[] margins = node.ints(2);
       int rank = node.shapeOf(0).rank();
@@ -301,7 +300,7 @@ final class Rearrange {
     }
 
     /** SPACE_TO_BATCH_ND of what NNAPI's own does not take. */
-    void spread(Node node, int input, int output) throws ModelFormatException {
+    void spread(Node node, int input, int output) {
       int[] all = {0, 0, margins[0], margins[1], margins[2], margins[3], 0, 0};
       Operand data = node.operand(input);
       int padded = node.temporary(data, data.shape());
@@ -326,7 +325,7 @@ final class Rearrange {
     }
 
     /** BATCH_TO_SPACE_ND of what NNAPI's own does not take. */
-    void gather(Node node, int input, int output) throws ModelFormatException {
+    void gather(Node node, int input, int output) {
       Shape shape = node.operand(input).shape();
       int blocks = Math.multiplyExact(size[0], size[1]);
       node.require(
@@ -362,7 +361,7 @@ final class Rearrange {
           output);
     }
 
-    int image(Node node) throws ModelFormatException {
+    int image(Node node) {
       int input = node.in(0);
       if (!isLine) {
         return input;

@@ -5,7 +5,6 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.ArrayList;
 import java.util.List;
@@ -53,7 +52,7 @@ final class Recurrent {
     table.add(BuiltinOperator.SVDF, Recurrent::svdf);
   }
 
-  private static void lstm(Node node) throws ModelFormatException {
+  private static void lstm(Node node) {
     UnidirectionalSequenceLSTMOptions options =
         node.options(new UnidirectionalSequenceLSTMOptions());
     node.require(
@@ -89,7 +88,7 @@ final class Recurrent {
     node.emit(OperationCode.UNIDIRECTIONAL_SEQUENCE_LSTM, inputs, node.out(0));
   }
 
-  private static void rnn(Node node) throws ModelFormatException {
+  private static void rnn(Node node) {
     SequenceRNNOptions options = node.options(new SequenceRNNOptions());
     Operand data = floatData(node, 3);
     boolean timeMajor = node.get(options::timeMajor);
@@ -105,7 +104,7 @@ final class Recurrent {
     node.emit(OperationCode.UNIDIRECTIONAL_SEQUENCE_RNN, inputs, node.out(0));
   }
 
-  private static void bothWaysLstm(Node node) throws ModelFormatException {
+  private static void bothWaysLstm(Node node) {
     BidirectionalSequenceLSTMOptions options = node.options(new BidirectionalSequenceLSTMOptions());
     Operand data = floatData(node, 3);
     boolean timeMajor = node.get(options::timeMajor);
@@ -136,7 +135,7 @@ final class Recurrent {
     node.emit(OperationCode.BIDIRECTIONAL_SEQUENCE_LSTM, inputs, node.outs());
   }
 
-  private static void bothWaysRnn(Node node) throws ModelFormatException {
+  private static void bothWaysRnn(Node node) {
     BidirectionalSequenceRNNOptions options = node.options(new BidirectionalSequenceRNNOptions());
     Operand data = floatData(node, 3);
     boolean timeMajor = node.get(options::timeMajor);
@@ -155,7 +154,7 @@ final class Recurrent {
     node.emit(OperationCode.BIDIRECTIONAL_SEQUENCE_RNN, inputs, node.outs());
   }
 
-  private static void lstmStep(Node node) throws ModelFormatException {
+  private static void lstmStep(Node node) {
     LSTMOptions options = node.options(new LSTMOptions());
     node.require(
         node.get(options::kernelType) == LSTMKernelType.FULL,
@@ -187,13 +186,13 @@ final class Recurrent {
     variables.keep(states.get(1), outputs.get(2));
   }
 
-  private static void rnnStep(Node node) throws ModelFormatException {
+  private static void rnnStep(Node node) {
     RNNOptions options = node.options(new RNNOptions());
     Operand data = floatData(node, 2);
     step(node, data, OperationCode.RNN, node.int32(node.get(options::fusedActivationFunction)));
   }
 
-  private static void svdf(Node node) throws ModelFormatException {
+  private static void svdf(Node node) {
     SVDFOptions options = node.options(new SVDFOptions());
     Operand data = floatData(node, 2);
     int rank = node.int32(node.get(options::rank));
@@ -206,8 +205,7 @@ final class Recurrent {
   }
 
   /** One step of a cell with one state, which is its input 4. */
-  private static void step(Node node, Operand data, OperationCode code, int... settings)
-      throws ModelFormatException {
+  private static void step(Node node, Operand data, OperationCode code, int... settings) {
     List<Integer> inputs = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
       inputs.add(optional(node, i, data));
@@ -220,7 +218,7 @@ final class Recurrent {
     node.model().variables().keep(state, next);
   }
 
-  private static Operand floatData(Node node, int rank) throws ModelFormatException {
+  private static Operand floatData(Node node, int rank) {
     Operand data = node.inOperand(0);
     node.require(
         data.type() == OperandCode.TENSOR_FLOAT32 || data.type() == OperandCode.TENSOR_FLOAT16,
@@ -232,7 +230,7 @@ final class Recurrent {
   }
 
   /** An input that may be left out; stored weights of a layer over floats become floats. */
-  private static int optional(Node node, int input, Operand data) throws ModelFormatException {
+  private static int optional(Node node, int input, Operand data) {
     if (!node.has(input)) {
       return node.builder().noValue(data.type());
     }
@@ -241,8 +239,7 @@ final class Recurrent {
     return isStored ? node.inFloats(input) : node.in(input);
   }
 
-  private static int zeros(Node node, Operand data, int batch, int width)
-      throws ModelFormatException {
+  private static int zeros(Node node, Operand data, int batch, int width) {
     long bytes = (long) batch * width * data.type().elementSize();
     return node.constant(
         data, Shape.of(batch, width), node.constants().zeros(bytes, node.output(0)));

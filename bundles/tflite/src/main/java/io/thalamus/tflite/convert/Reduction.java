@@ -6,7 +6,6 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -40,7 +39,7 @@ final class Reduction {
     table.add(BuiltinOperator.CUMSUM, Reduction::runningSum);
   }
 
-  private static void reduce(Node node, OperationCode code) throws ModelFormatException {
+  private static void reduce(Node node, OperationCode code) {
     ReducerOptions options = node.options(new ReducerOptions());
     boolean keep = node.get(options::keepDims);
     int[] axes = axes(node);
@@ -76,8 +75,8 @@ final class Reduction {
    * Neighbouring dimensions are joined where both are reduced, or both are not. If they are still
    * too many, the last that are reduced come first, for themselves.
    */
-  private static void reduceJoined(Node node, OperationCode code, int input, int[] axes, int output)
-      throws ModelFormatException {
+  private static void reduceJoined(
+      Node node, OperationCode code, int input, int[] axes, int output) {
     Operand data = node.operand(input);
     Operand target = node.operand(output);
     node.require(
@@ -124,7 +123,7 @@ final class Reduction {
     return dimensions.stream().reduce(1, Math::multiplyExact);
   }
 
-  private static int[] axes(Node node) throws ModelFormatException {
+  private static int[] axes(Node node) {
     int rank = node.shapeOf(0).rank();
     List<Integer> axes = new ArrayList<>();
     for (int axis : node.ints(1)) {
@@ -137,7 +136,7 @@ final class Reduction {
   }
 
   /** A product with a triangle of ones. */
-  private static void runningSum(Node node) throws ModelFormatException {
+  private static void runningSum(Node node) {
     CumsumOptions options = node.options(new CumsumOptions());
     boolean isReverse = node.get(options::reverse);
     int shift = node.get(options::exclusive) ? 1 : 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatOperator;
+import io.thalamus.tflite.file.Refusal;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -37,15 +37,15 @@ final class Refusals {
   }
 
   /** Throws an exception that names all operators, if there are any. */
-  void check() throws ModelFormatException {
+  void check() {
     if (reasons.isEmpty()) {
       return;
     }
     if (reasons.size() == 1) {
-      throw new ModelFormatException(reasons.getFirst(), first);
+      throw new Refusal(reasons.getFirst(), first);
     }
     int hidden = Math.max(0, reasons.size() - MAX_SHOWN);
-    throw new ModelFormatException(
+    throw new Refusal(
         reasons.size()
             + " operators cannot be expressed: "
             + String.join("; ", reasons.subList(0, reasons.size() - hidden))

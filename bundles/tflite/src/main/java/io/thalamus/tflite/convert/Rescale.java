@@ -7,7 +7,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.Requantization;
 import io.thalamus.operations.Requantization.Rounding;
@@ -43,8 +42,7 @@ final class Rescale {
    *
    * @param output of the same type
    */
-  static void emit(Node node, int input, FusedActivation fused, int output)
-      throws ModelFormatException {
+  static void emit(Node node, int input, FusedActivation fused, int output) {
     Operand data = node.operand(input);
     boolean isSigned = data.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
     int steps = isSigned ? 0 : Math.max(0, steps(data, node.operand(output).quantization()));

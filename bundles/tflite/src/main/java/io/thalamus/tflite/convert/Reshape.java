@@ -6,13 +6,14 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.convert.Rfft.Complex;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.PackOptions;
 import org.tensorflow.lite.schema.ReshapeOptions;
@@ -44,30 +45,25 @@ final class Reshape {
     table.add(BuiltinOperator.RANK, Reshape::rank);
   }
 
-  /** The shape that an operator gives to what has another one. */
-  @FunctionalInterface
-  private interface Rule {
-    Shape shape(Node node, Shape shape) throws ModelFormatException;
-  }
-
   /** The two parts of complex numbers stay as they are, and have another shape. */
-  private static OperatorConverter ofParts(OperatorConverter converter, Rule rule) {
+  private static Consumer<Node> ofParts(
+      Consumer<Node> converter, BiFunction<Node, Shape, Shape> rule) {
     return node -> {
       if (node.input(0).is(TensorType.COMPLEX64)) {
         Complex parts = node.complex(0);
-        Shape shape = rule.shape(node, parts.shape());
+        Shape shape = rule.apply(node, parts.shape());
         node.require(
             shape.isFullySpecified() && shape.elementCount() == parts.shape().elementCount(),
             "its numbers of shape %s do not fill %s".formatted(parts.shape(), shape));
         node.setComplex(0, new Complex(parts.real(), parts.imaginary(), shape));
       } else {
-        converter.convert(node);
+        converter.accept(node);
       }
     };
   }
 
   /** Adds a RESHAPE from an operand to another, whose shape is known. */
-  static void emit(Node node, int from, int to) throws ModelFormatException {
+  static void emit(Node node, int from, int to) {
     Shape shape = node.operand(to).shape();
     node.require(shape.isFullySpecified(), "its shape " + shape + " is not known beforehand");
     if (Strided.isBeyond(node.operand(from))) {
@@ -78,7 +74,7 @@ final class Reshape {
   }
 
   /** The elements of an operand in another shape. */
-  static int reshaped(Node node, int operand, Shape shape) throws ModelFormatException {
+  static int reshaped(Node node, int operand, Shape shape) {
     if (node.operand(operand).shape().equals(shape)) {
       return operand;
     }
@@ -88,7 +84,7 @@ final class Reshape {
   }
 
   /** The shape stands in the output, which the file's writer inferred; else in input or options. */
-  private static void reshape(Node node) throws ModelFormatException {
+  private static void reshape(Node node) {
     Shape written = TensorTypes.shape(node.output(0));
     int input = node.in(0);
     Operand source = node.operand(input);
@@ -115,7 +111,7 @@ final class Reshape {
    * Integers of a size that only an execution tells: AS_STRIDED wants to know it, and NNAPI's
    * RESHAPE has reals alone, which hold either half of an integer exactly.
    */
-  private static void reshapeOpen(Node node, int input, int[] wanted) throws ModelFormatException {
+  private static void reshapeOpen(Node node, int input, int[] wanted) {
     Shape open = node.operand(input).shape();
     Shape shape = Shape.of(nonNegative(wanted));
     int none = node.int32(0);
@@ -141,7 +137,7 @@ final class Reshape {
   }
 
   /** The shape of the result, of which one dimension may be -1. */
-  private static int[] wanted(Node node, Shape source) throws ModelFormatException {
+  private static int[] wanted(Node node, Shape source) {
     Shape written = TensorTypes.shape(node.output(0));
     boolean isStated =
         isPlausible(source, written)
@@ -172,7 +168,7 @@ final class Reshape {
     return Shape.of(nonNegative(dimensions));
   }
 
-  private static int[] requested(Node node) throws ModelFormatException {
+  private static int[] requested(Node node) {
     if (node.has(1)) {
       return node.ints(1);
     }
@@ -180,7 +176,7 @@ final class Reshape {
     return node.operator().checked().ints(options::newShapeLength, options::newShape);
   }
 
-  private static void squeeze(Node node) throws ModelFormatException {
+  private static void squeeze(Node node) {
     int input = node.in(0);
     Shape shape = node.operand(input).shape();
     if (node.isScalar(node.output(0)) || node.isScalar(node.input(0))) {
@@ -196,7 +192,7 @@ final class Reshape {
   }
 
   /** The axes that SQUEEZE takes away, in order. */
-  private static int[] squeezed(Node node, Shape shape) throws ModelFormatException {
+  private static int[] squeezed(Node node, Shape shape) {
     SqueezeOptions options = node.options(new SqueezeOptions());
     int[] dimensions =
         node.operator().checked().ints(options::squeezeDimsLength, options::squeezeDims);
@@ -224,7 +220,7 @@ final class Reshape {
         : Shape.of(kept.stream().mapToInt(Integer::intValue).toArray());
   }
 
-  private static void expandDims(Node node) throws ModelFormatException {
+  private static void expandDims(Node node) {
     int input = node.in(0);
     if (node.isScalar(node.input(0))) {
       node.alias(0, input); // it has one dimension already
@@ -240,7 +236,7 @@ final class Reshape {
   }
 
   /** NNAPI 1.3 has no PACK: each part gets its new dimension, then they are joined. */
-  private static void pack(Node node) throws ModelFormatException {
+  private static void pack(Node node) {
     PackOptions options = node.options(new PackOptions());
     node.require(node.inputCount() > 0, "it has no inputs");
     boolean scalars = node.isScalar(node.input(0));
@@ -266,20 +262,20 @@ final class Reshape {
   }
 
   /** By the extension io.thalamus. */
-  private static void packTogether(Node node, int axis) throws ModelFormatException {
+  private static void packTogether(Node node, int axis) {
     List<Integer> inputs = node.insFrom(0);
     inputs.addFirst(node.int32(axis));
     node.emit(ThalamusExtension.PACK, inputs, node.out(0));
   }
 
-  private static int expanded(Node node, int operand, int axis) throws ModelFormatException {
+  private static int expanded(Node node, int operand, int axis) {
     Operand part = node.operand(operand);
     Shape shape = inserted(node, part.shape(), axis);
     return node.compute(OperationCode.EXPAND_DIMS, part, shape, operand, node.int32(axis));
   }
 
   /** A shape with another dimension of size 1. */
-  private static Shape inserted(Node node, Shape shape, int axis) throws ModelFormatException {
+  private static Shape inserted(Node node, Shape shape, int axis) {
     List<Integer> dimensions = new ArrayList<>();
     for (int dimension : shape.toArray()) {
       dimensions.add(dimension);
@@ -290,7 +286,7 @@ final class Reshape {
   }
 
   /** The reverse: split, then drop the dimension. */
-  private static void unpack(Node node) throws ModelFormatException {
+  private static void unpack(Node node) {
     UnpackOptions options = node.options(new UnpackOptions());
     int input = node.in(0);
     Operand whole = node.operand(input);
@@ -316,7 +312,7 @@ final class Reshape {
   }
 
   /** Known while the model is read, but for dimensions that only an execution tells. */
-  private static void shape(Node node) throws ModelFormatException {
+  private static void shape(Node node) {
     Shape shape = node.shapeOf(0);
     if (node.isScalar(node.input(0))) {
       if (node.isResult(0)) { // operators know that it is empty, and ask for no operand
@@ -342,7 +338,7 @@ final class Reshape {
   }
 
   /** The sum of a one for each place along an axis, as a product, which is exact. */
-  private static int size(Node node, int operand, int axis) throws ModelFormatException {
+  private static int size(Node node, int operand, int axis) {
     Operand data = node.operand(operand);
     int line = operand;
     if (data.type() != OperandCode.TENSOR_FLOAT32) {
@@ -385,7 +381,7 @@ final class Reshape {
     return reshaped(node, count, Shape.of(1));
   }
 
-  private static void rank(Node node) throws ModelFormatException {
+  private static void rank(Node node) {
     FlatTensor tensor = node.input(0);
     node.alias(0, node.int32Vector(tensor.shape().length));
   }

@@ -3,9 +3,9 @@ package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.reader.ModelFormatException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.IntConsumer;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.ResizeBilinearOptions;
 import org.tensorflow.lite.schema.ResizeNearestNeighborOptions;
@@ -19,7 +19,7 @@ final class Resize {
     table.add(BuiltinOperator.RESIZE_NEAREST_NEIGHBOR, Resize::nearest);
   }
 
-  private static void bilinear(Node node) throws ModelFormatException {
+  private static void bilinear(Node node) {
     ResizeBilinearOptions options = node.options(new ResizeBilinearOptions());
     boolean align = node.get(options::alignCorners);
     boolean half = node.get(options::halfPixelCenters);
@@ -42,7 +42,7 @@ final class Resize {
         });
   }
 
-  private static void nearest(Node node) throws ModelFormatException {
+  private static void nearest(Node node) {
     ResizeNearestNeighborOptions options = node.options(new ResizeNearestNeighborOptions());
     boolean align = node.get(options::alignCorners);
     boolean half = node.get(options::halfPixelCenters);
@@ -66,21 +66,21 @@ final class Resize {
    * TensorFlow Lite resizes the stored numbers, whatever they stand for: where the output has
    * another scale, its numbers are those of the input's.
    */
-  private static void emit(Node node, Node.Emission resizing) throws ModelFormatException {
+  private static void emit(Node node, IntConsumer resizing) {
     Operand source = node.inOperand(0);
     int output = node.out(0);
     Operand target = node.operand(output);
     if (!FloatFallback.isQuantized8(source)
         || source.quantization().equals(target.quantization())) {
-      resizing.into(output);
+      resizing.accept(output);
       return;
     }
     int resized = node.temporary(source, target.shape());
-    resizing.into(resized);
+    resizing.accept(resized);
     node.emit(OperationCode.CAST, List.of(resized), output);
   }
 
-  private static List<Integer> imageAndSize(Node node) throws ModelFormatException {
+  private static List<Integer> imageAndSize(Node node) {
     int[] size = node.ints(1);
     node.require(size.length == 2, "its size is not height and width");
     List<Integer> inputs = new ArrayList<>();

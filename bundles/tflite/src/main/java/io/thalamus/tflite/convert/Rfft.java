@@ -5,7 +5,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import java.util.Arrays;
 import java.util.function.ToIntFunction;
 import org.tensorflow.lite.schema.BuiltinOperator;
@@ -35,7 +34,7 @@ final class Rfft {
    */
   record Complex(int real, int imaginary, Shape shape) {}
 
-  private static void transform(Node node) throws ModelFormatException {
+  private static void transform(Node node) {
     int[] length = node.ints(1);
     Shape shape = node.shapeOf(0);
     int rank = shape.rank();
@@ -62,8 +61,8 @@ final class Rfft {
   }
 
   /** The same along the other axis, of complex numbers: four products. */
-  private static Complex alongColumns(Node node, int real, int imaginary, int height, Shape result)
-      throws ModelFormatException {
+  private static Complex alongColumns(
+      Node node, int real, int imaginary, int height, Shape result) {
     int bins = result.dimension(result.rank() - 1);
     int length = result.dimension(result.rank() - 2);
     int images = node.operand(real).shape().dimension(0) / height;
@@ -86,8 +85,7 @@ final class Rfft {
   }
 
   private static int product(
-      Node node, int data, int rows, int columns, int bins, int length, boolean real)
-      throws ModelFormatException {
+      Node node, int data, int rows, int columns, int bins, int length, boolean real) {
     float[] matrix = node.constants().room((long) bins * columns, node.input(0));
     for (int bin = 0; bin < bins; bin++) {
       for (int i = 0; i < Math.min(columns, length); i++) {
@@ -107,7 +105,7 @@ final class Rfft {
         node.int32(NO_ACTIVATION));
   }
 
-  private static int constant(Node node, Shape shape, float... values) throws ModelFormatException {
+  private static int constant(Node node, Shape shape, float... values) {
     return node.constant(
         OperandCode.TENSOR_FLOAT32,
         shape,
@@ -115,7 +113,7 @@ final class Rfft {
         node.constants().of(values, node.input(0)));
   }
 
-  private static void absolute(Node node) throws ModelFormatException {
+  private static void absolute(Node node) {
     Complex input = node.complex(0);
     int none = node.int32(NO_ACTIVATION);
     int squares = square(node, input.real(), none);
@@ -125,17 +123,17 @@ final class Rfft {
     emit(node, node.compute(OperationCode.SQRT, sum, sum), input.shape());
   }
 
-  private static int square(Node node, int operand, int none) throws ModelFormatException {
+  private static int square(Node node, int operand, int none) {
     return node.compute(OperationCode.MUL, operand, operand, operand, none);
   }
 
-  private static void part(Node node, ToIntFunction<Complex> choice) throws ModelFormatException {
+  private static void part(Node node, ToIntFunction<Complex> choice) {
     Complex input = node.complex(0);
     emit(node, choice.applyAsInt(input), input.shape());
   }
 
   /** Gives reals in the shape that was computed, which the file may not have known. */
-  private static void emit(Node node, int reals, Shape shape) throws ModelFormatException {
+  private static void emit(Node node, int reals, Shape shape) {
     int output = node.out(0);
     node.builder().reshape(output, shape);
     Reshape.emit(node, reals, output);

@@ -7,9 +7,9 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder.Mark;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.StridedCopy;
 import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.tflite.file.Refusal;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -50,7 +50,7 @@ final class Rows {
   }
 
   /** Returns an operand that operations can read, with the operations that put it together. */
-  int written(GraphConverter graph, int operand) throws ModelFormatException {
+  int written(GraphConverter graph, int operand) {
     Joined tensor = joined.get(operand);
     if (tensor == null) {
       return operand;
@@ -59,7 +59,7 @@ final class Rows {
       return tensor.written;
     }
     if (tensor.pieces.isEmpty()) {
-      throw new ModelFormatException("it reads a tensor without elements");
+      throw new Refusal("it reads a tensor without elements");
     }
     int written = written(graph, operand, tensor.pieces);
     int place = graph.builder().mark().operations() - 1;
@@ -67,8 +67,7 @@ final class Rows {
     return written;
   }
 
-  private int written(GraphConverter graph, int operand, List<Piece> pieces)
-      throws ModelFormatException {
+  private int written(GraphConverter graph, int operand, List<Piece> pieces) {
     if (pieces.size() == 1) {
       return cut(graph, pieces.getFirst());
     }
@@ -101,7 +100,7 @@ final class Rows {
     return Math.toIntExact(pieces.stream().mapToLong(Piece::size).sum());
   }
 
-  private static int cut(GraphConverter graph, Piece piece) throws ModelFormatException {
+  private static int cut(GraphConverter graph, Piece piece) {
     Operand whole = graph.builder().get(piece.operand);
     Shape shape = whole.shape().with(0, piece.size);
     int part = graph.builder().temporary("", whole.type(), shape, whole.quantization());
@@ -140,7 +139,7 @@ final class Rows {
   }
 
   /** Lets rows stand for the output, in the form of an operand. */
-  private boolean keep(Node node, Operand like, List<Piece> pieces) throws ModelFormatException {
+  private boolean keep(Node node, Operand like, List<Piece> pieces) {
     if (pieces.size() > MOST_PIECES) {
       return false;
     }
@@ -162,7 +161,7 @@ final class Rows {
    * Notes what an operator does with rows instead of adding operations, if that is all that it
    * does.
    */
-  boolean compute(Node node) throws ModelFormatException {
+  boolean compute(Node node) {
     return switch (node.operator().kind().code()) {
       case BuiltinOperator.SLICE -> slice(node);
       case BuiltinOperator.GATHER -> gather(node);
@@ -172,7 +171,7 @@ final class Rows {
     };
   }
 
-  private boolean slice(Node node) throws ModelFormatException {
+  private boolean slice(Node node) {
     if (!isPlain(node, 0) || !node.isKnown(1) || !node.isKnown(2)) {
       return false;
     }
@@ -194,7 +193,7 @@ final class Rows {
   }
 
   /** One row, of which the dimension of rows is left out. */
-  private boolean gather(Node node) throws ModelFormatException {
+  private boolean gather(Node node) {
     GatherOptions options = node.options(new GatherOptions());
     if (!isPlain(node, 0)
         || !node.isKnown(1)
@@ -216,7 +215,7 @@ final class Rows {
     return true;
   }
 
-  private boolean concatenation(Node node) throws ModelFormatException {
+  private boolean concatenation(Node node) {
     ConcatenationOptions options = node.options(new ConcatenationOptions());
     if (node.get(options::axis) != 0
         || node.get(options::fusedActivationFunction) != ActivationFunctionType.NONE) {
@@ -233,7 +232,7 @@ final class Rows {
     return !pieces.isEmpty() && keep(node, node.operand(node.unwritten(0)), pieces);
   }
 
-  private boolean update(Node node) throws ModelFormatException {
+  private boolean update(Node node) {
     if (!isPlain(node, 0) || !isPlain(node, 1) || !isAlike(node, 1) || !node.isKnown(2)) {
       return false;
     }
@@ -253,7 +252,7 @@ final class Rows {
   }
 
   /** Returns whether an input has rows of known dimensions. */
-  private boolean isPlain(Node node, int input) throws ModelFormatException {
+  private boolean isPlain(Node node, int input) {
     if (!node.has(input)) {
       return false;
     }
@@ -263,7 +262,7 @@ final class Rows {
   }
 
   /** Returns whether an input has rows like those of the first. */
-  private static boolean isAlike(Node node, int input) throws ModelFormatException {
+  private static boolean isAlike(Node node, int input) {
     Operand first = node.operand(node.unwritten(0));
     Operand other = node.operand(node.unwritten(input));
     return first.type() == other.type()

@@ -8,7 +8,6 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Arrays;
 import java.util.List;
@@ -45,7 +44,7 @@ final class Scatter {
   }
 
   /** Zeros, to which updates are added: several at one place are summed up. */
-  private static void scatter(Node node) throws ModelFormatException {
+  private static void scatter(Node node) {
     int[] sizes = node.ints(2);
     Shape indexes = known(node, node.shapeOf(0));
     Shape updates = known(node, node.shapeOf(1));
@@ -71,7 +70,7 @@ final class Scatter {
   }
 
   /** One value everywhere but at some places, of which the last counts where two are the same. */
-  private static void sparse(Node node) throws ModelFormatException {
+  private static void sparse(Node node) {
     int[] sizes = node.ints(1);
     Shape indexes = node.isScalar(node.input(0)) ? Shape.of(1, 1) : known(node, node.shapeOf(0));
     int tuple = indexes.rank() == 2 ? indexes.dimension(1) : 1;
@@ -115,14 +114,14 @@ final class Scatter {
     Reshape.emit(node, picked, output);
   }
 
-  private static Shape known(Node node, Shape shape) throws ModelFormatException {
+  private static Shape known(Node node, Shape shape) {
     node.require(
         shape.rank() > 0 && shape.isFullySpecified(),
         "its shape " + shape + " is not known beforehand");
     return shape;
   }
 
-  private static int count(Node node, int[] sizes, int from, int to) throws ModelFormatException {
+  private static int count(Node node, int[] sizes, int from, int to) {
     long count = 1;
     for (int i = from; i < to; i++) {
       count *= sizes[i];
@@ -131,8 +130,7 @@ final class Scatter {
     return (int) count;
   }
 
-  private static int[] places(Node node, int[] indexes, int[] sizes, int tuple)
-      throws ModelFormatException {
+  private static int[] places(Node node, int[] indexes, int[] sizes, int tuple) {
     int[] places = new int[indexes.length / tuple];
     for (int i = 0; i < indexes.length; i++) {
       int size = sizes[i % tuple];
@@ -145,8 +143,7 @@ final class Scatter {
   }
 
   /** Rows whose places are known: each is picked out of the updates, or out of a row of zeros. */
-  private static void moved(Node node, int values, int[] places, Shape result)
-      throws ModelFormatException {
+  private static void moved(Node node, int values, int[] places, Shape result) {
     Operand like = node.operand(values);
     int[] from = new int[result.dimension(0)];
     Arrays.fill(from, places.length);
@@ -169,8 +166,7 @@ final class Scatter {
   }
 
   /** The rows that tuples of computed indexes name. */
-  private static int flat(Node node, int[] sizes, int tuple, int count)
-      throws ModelFormatException {
+  private static int flat(Node node, int[] sizes, int tuple, int count) {
     int indexes = Reshape.reshaped(node, node.in(0), Shape.of(count, tuple));
     Operand column =
         new Operand(
@@ -199,15 +195,13 @@ final class Scatter {
     return Reshape.reshaped(node, sum, Shape.of(1, count));
   }
 
-  private static void summed(Node node, int values, int places, Shape result, double neutral)
-      throws ModelFormatException {
+  private static void summed(Node node, int values, int places, Shape result, double neutral) {
     int rows = reduced(node, OperationCode.REDUCE_SUM, values, places, result, neutral);
     Reshape.emit(node, rows, node.out(0));
   }
 
   /** One result for each number in the second input: all rows with that number together. */
-  private static void segments(Node node, OperationCode reduction, double neutral)
-      throws ModelFormatException {
+  private static void segments(Node node, OperationCode reduction, double neutral) {
     Shape data = known(node, node.shapeOf(0));
     Shape numbers = known(node, node.shapeOf(1));
     int count = count(node, numbers.toArray(), 0, numbers.rank());
@@ -228,14 +222,14 @@ final class Scatter {
     Reshape.emit(node, rows, output);
   }
 
-  private static OperandCode code(Node node, int operand) throws ModelFormatException {
+  private static OperandCode code(Node node, int operand) {
     if (node.operand(operand).type() instanceof OperandCode code) {
       return code;
     }
     throw node.refuse("its data is of the type " + node.operand(operand).type().text());
   }
 
-  private static int segmentCount(Node node) throws ModelFormatException {
+  private static int segmentCount(Node node) {
     int count;
     if (node.has(2)) {
       count = node.onlyInt(2);
@@ -257,8 +251,7 @@ final class Scatter {
    * @param neutral what a row is that nothing is meant for
    */
   private static int reduced(
-      Node node, OperationCode reduction, int values, int places, Shape result, double neutral)
-      throws ModelFormatException {
+      Node node, OperationCode reduction, int values, int places, Shape result, double neutral) {
     Operand data = node.operand(values);
     node.require(
         Integers.reduces(data, reduction)

@@ -6,7 +6,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.List;
 import org.tensorflow.lite.schema.BucketizeOptions;
@@ -22,12 +21,11 @@ final class Search {
     table.add(BuiltinOperator.BUCKETIZE, Search::bucketize);
   }
 
-  private static int open(Node node, int output, OperandCode type, int... dimensions)
-      throws ModelFormatException {
+  private static int open(Node node, int output, OperandCode type, int... dimensions) {
     return node.out(output, type, Shape.of(dimensions), Quantization.NONE);
   }
 
-  private static void where(Node node) throws ModelFormatException {
+  private static void where(Node node) {
     int rank = node.inOperand(0).shape().rank();
     node.emit(
         ThalamusExtension.NON_ZERO,
@@ -36,7 +34,7 @@ final class Search {
   }
 
   /** How many boundaries are not above each number. */
-  private static void bucketize(Node node) throws ModelFormatException {
+  private static void bucketize(Node node) {
     BucketizeOptions options = node.options(new BucketizeOptions());
     int length = node.get(options::boundariesLength);
     Shape shape = node.shapeOf(0);
@@ -62,7 +60,7 @@ final class Search {
     Reshape.emit(node, places, output);
   }
 
-  private static int reals(Node node, int operand) throws ModelFormatException {
+  private static int reals(Node node, int operand) {
     if (node.operand(operand).type() == OperandCode.TENSOR_FLOAT32) {
       return operand;
     }
@@ -72,7 +70,7 @@ final class Search {
     return reals;
   }
 
-  private static void unique(Node node) throws ModelFormatException {
+  private static void unique(Node node) {
     Operand input = node.inOperand(0);
     node.require(
         input.type() == OperandCode.TENSOR_FLOAT32 || input.type() == OperandCode.TENSOR_INT32,

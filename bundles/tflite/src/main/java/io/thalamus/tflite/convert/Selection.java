@@ -6,7 +6,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.ArrayList;
@@ -41,7 +40,7 @@ final class Selection {
   }
 
   /** The condition of the older SELECT, of which a vector chooses whole rows of the others. */
-  private static int rowwise(Node node) throws ModelFormatException {
+  private static int rowwise(Node node) {
     Shape shape = node.shapeOf(0);
     int rank = node.shapeOf(1).rank();
     if (shape.rank() != 1 || rank < 2) {
@@ -54,7 +53,7 @@ final class Selection {
   }
 
   /** NNAPI broadcasts neither the condition nor the choices. */
-  private static void select(Node node, int condition) throws ModelFormatException {
+  private static void select(Node node, int condition) {
     Shape shape = node.operand(condition).shape();
     for (int i = 1; i <= 2; i++) {
       shape = broadcast(node, shape, node.shapeOf(i));
@@ -70,8 +69,7 @@ final class Selection {
   /**
    * NNAPI chooses no truth values: the first where the condition holds, or the second elsewhere.
    */
-  private static void choose(Node node, List<Integer> inputs, int output)
-      throws ModelFormatException {
+  private static void choose(Node node, List<Integer> inputs, int output) {
     if (node.operand(output).type() != OperandCode.TENSOR_BOOL8) {
       node.emit(OperationCode.SELECT, inputs, output);
       return;
@@ -83,7 +81,7 @@ final class Selection {
     node.emit(OperationCode.LOGICAL_OR, List.of(first, second), output);
   }
 
-  private static int spread(Node node, int operand, Shape shape) throws ModelFormatException {
+  private static int spread(Node node, int operand, Shape shape) {
     if (node.operand(operand).shape().equals(shape)) {
       return operand;
     }
@@ -92,7 +90,7 @@ final class Selection {
     return spread;
   }
 
-  private static Shape broadcast(Node node, Shape a, Shape b) throws ModelFormatException {
+  private static Shape broadcast(Node node, Shape a, Shape b) {
     int rank = Math.max(a.rank(), b.rank());
     int[] dimensions = new int[rank];
     for (int i = 0; i < rank; i++) {
@@ -107,7 +105,7 @@ final class Selection {
   }
 
   /** One index for each dimension gives a scalar, which is a vector of one element here. */
-  private static void gatherTuples(Node node) throws ModelFormatException {
+  private static void gatherTuples(Node node) {
     int indexes = node.in(1);
     Shape shape = node.operand(indexes).shape();
     if (shape.rank() == 1 && shape.dimension(0) == node.shapeOf(0).rank()) {
@@ -116,7 +114,7 @@ final class Selection {
     node.emit(ThalamusExtension.GATHER_ND, List.of(node.in(0), indexes), node.out(0));
   }
 
-  private static void gather(Node node) throws ModelFormatException {
+  private static void gather(Node node) {
     GatherOptions options = node.options(new GatherOptions());
     int input = node.in(0);
     Operand data = node.operand(input);
@@ -139,8 +137,7 @@ final class Selection {
   }
 
   /** Rows of all batches stand one after the other, and indices count from the first batch. */
-  private static void gatherInBatches(Node node, int input, int axis, int batches)
-      throws ModelFormatException {
+  private static void gatherInBatches(Node node, int input, int axis, int batches) {
     Operand data = node.operand(input);
     Shape shape = data.shape();
     Shape indices = node.shapeOf(1);
@@ -200,7 +197,7 @@ final class Selection {
     Reshape.emit(node, back, output);
   }
 
-  private static int count(Node node, Shape shape, int from, int to) throws ModelFormatException {
+  private static int count(Node node, Shape shape, int from, int to) {
     long count = 1;
     for (int i = from; i < to; i++) {
       count *= shape.dimension(i);
@@ -210,7 +207,7 @@ final class Selection {
   }
 
   /** Writes one value where the index is that of the place, and another elsewhere. */
-  private static void oneHot(Node node) throws ModelFormatException {
+  private static void oneHot(Node node) {
     OneHotOptions options = node.options(new OneHotOptions());
     Shape indices = node.isScalar(node.input(0)) ? Shape.NONE : node.shapeOf(0);
     int rank = indices.rank();
@@ -247,7 +244,7 @@ final class Selection {
   }
 
   /** As many of a number as a shape has. */
-  private static int repeated(Node node, int input, Shape shape) throws ModelFormatException {
+  private static int repeated(Node node, int input, Shape shape) {
     FlatTensor number = node.input(input);
     Operand one = node.inOperand(input);
     node.require(one.shape().elementCount() == 1, number.text() + " is not one number");
@@ -266,7 +263,7 @@ final class Selection {
    * Of equal elements NNAPI's comes from behind, TensorFlow Lite's from the front. Sorts all and
    * takes some of them, if only an execution tells how many.
    */
-  private static void topK(Node node) throws ModelFormatException {
+  private static void topK(Node node) {
     Operand data = node.inOperand(0);
     Shape shape = data.shape();
     int last = shape.rank() - 1;
@@ -310,8 +307,7 @@ final class Selection {
     take(node, sorted, places, size);
   }
 
-  private static void take(Node node, int sorted, int places, int size)
-      throws ModelFormatException {
+  private static void take(Node node, int sorted, int places, int size) {
     Shape shape = node.operand(sorted).shape();
     int last = shape.rank() - 1;
     int begin = node.int32Vector(new int[last + 1]);
@@ -328,7 +324,7 @@ final class Selection {
    * takes. UNIQUE numbers the values in ascending order; its first places, of numbers made of these
    * and of the places, are the order. A row too long for that fails at GATHER.
    */
-  private static void sort(Node node, Operand data) throws ModelFormatException {
+  private static void sort(Node node, Operand data) {
     node.require(
         data.type() == OperandCode.TENSOR_FLOAT32 || data.type() == OperandCode.TENSOR_INT32,
         "it sorts " + data.type().text() + " of a size that is not known beforehand");
@@ -348,7 +344,7 @@ final class Selection {
     take(node, sorted, order, Reshape.reshaped(node, node.in(1), Shape.of(1)));
   }
 
-  private static int unique(Node node, int row, int output) throws ModelFormatException {
+  private static int unique(Node node, int row, int output) {
     Operand data = node.operand(row);
     List<Integer> outputs = new ArrayList<>(List.of(node.temporary(data, Shape.of(0))));
     for (int i = 1; i < 4; i++) {
@@ -359,7 +355,7 @@ final class Selection {
   }
 
   /** An index always fits 32 bits, also where the file says 64. */
-  private static void argument(Node node, OperationCode code) throws ModelFormatException {
+  private static void argument(Node node, OperationCode code) {
     int axis = node.axis(node.onlyInt(1), node.shapeOf(0).rank());
     int output =
         node.out(0, OperandCode.TENSOR_INT32, TensorTypes.shape(node.output(0)), Quantization.NONE);

@@ -5,11 +5,11 @@ import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.Arrays;
 import java.util.Set;
 import java.util.function.IntBinaryOperator;
+import java.util.function.UnaryOperator;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.ConcatenationOptions;
 import org.tensorflow.lite.schema.PackOptions;
@@ -40,7 +40,7 @@ final class ShapeFolding {
   /** Computes an operator from its inputs; returns null when only a device can. */
   @FunctionalInterface
   private interface Computation {
-    int[] of(Node node, int[][] inputs) throws ModelFormatException;
+    int[] of(Node node, int[][] inputs);
   }
 
   /** Returns the computation of an operator; null if there is none. Only what is used is linked. */
@@ -89,7 +89,7 @@ final class ShapeFolding {
    *
    * @return whether that was so
    */
-  static boolean compute(Node node) throws ModelFormatException {
+  static boolean compute(Node node) {
     switch (node.operator().kind().code()) {
       case BuiltinOperator.SPLIT -> {
         return inParts(node, 1, values -> equally(values.length, node.outputCount()));
@@ -135,7 +135,7 @@ final class ShapeFolding {
   }
 
   /** The shape of a result of which the file does not say the right one. */
-  private static Shape shape(Node node, int[][] inputs, int count) throws ModelFormatException {
+  private static Shape shape(Node node, int[][] inputs, int count) {
     int code = node.operator().kind().code();
     if (code == BuiltinOperator.RESHAPE && inputs.length == 2) {
       int[] sizes = inputs[1].clone();
@@ -152,12 +152,6 @@ final class ShapeFolding {
     return Shape.of(count);
   }
 
-  /** The sizes of parts of a vector; null where they are not known. */
-  @FunctionalInterface
-  private interface PartSizes {
-    int[] of(int[] values) throws ModelFormatException;
-  }
-
   private static int[] equally(int length, int parts) {
     int[] sizes = new int[parts];
     Arrays.fill(sizes, parts == 0 ? 0 : length / parts);
@@ -171,8 +165,7 @@ final class ShapeFolding {
   }
 
   /** Takes a vector apart; a part without elements has no operand, and is known by its shape. */
-  private static boolean inParts(Node node, int input, PartSizes wanted)
-      throws ModelFormatException {
+  private static boolean inParts(Node node, int input, UnaryOperator<int[]> wanted) {
     if (!node.has(input)
         || node.input(input).shape().length != 1
         || !isSmall(node.input(input))
@@ -180,7 +173,7 @@ final class ShapeFolding {
       return false;
     }
     int[] values = node.ints(input);
-    int[] sizes = wanted.of(values);
+    int[] sizes = wanted.apply(values);
     if (sizes == null
         || sizes.length != node.outputCount()
         || Arrays.stream(sizes).anyMatch(size -> size < 0 || size > values.length)
@@ -239,13 +232,13 @@ final class ShapeFolding {
   }
 
   /** Along another axis than the first, elements would change their order. */
-  private static int[] packed(Node node, int[][] inputs) throws ModelFormatException {
+  private static int[] packed(Node node, int[][] inputs) {
     PackOptions options = node.options(new PackOptions());
     boolean inOrder = node.get(options::axis) == 0 || node.input(0).shape().length == 0;
     return inOrder ? joined(inputs) : null;
   }
 
-  private static int[] concatenated(Node node, int[][] inputs) throws ModelFormatException {
+  private static int[] concatenated(Node node, int[][] inputs) {
     ConcatenationOptions options = node.options(new ConcatenationOptions());
     boolean inOrder = node.get(options::axis) == 0 || node.input(0).shape().length == 1;
     return inOrder ? joined(inputs) : null;
@@ -330,7 +323,7 @@ final class ShapeFolding {
         : Arrays.copyOfRange(inputs[0], (int) begin, (int) end);
   }
 
-  private static int[] stridedSlice(Node node, int[][] inputs) throws ModelFormatException {
+  private static int[] stridedSlice(Node node, int[][] inputs) {
     StridedSliceOptions options = node.options(new StridedSliceOptions());
     if (isWhole(node, inputs, options)) {
       return inputs[0];
@@ -365,8 +358,7 @@ final class ShapeFolding {
   }
 
   /** Returns whether all of a tensor of any rank is taken, as converters like to do. */
-  private static boolean isWhole(Node node, int[][] inputs, StridedSliceOptions options)
-      throws ModelFormatException {
+  private static boolean isWhole(Node node, int[][] inputs, StridedSliceOptions options) {
     int[] shape = node.input(0).shape();
     boolean isWhole =
         inputs.length == 4

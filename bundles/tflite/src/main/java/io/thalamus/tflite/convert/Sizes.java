@@ -6,7 +6,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Arrays;
 import java.util.List;
@@ -28,7 +27,7 @@ final class Sizes {
   }
 
   /** Numbers from one on, by a step. */
-  private static void range(Node node) throws ModelFormatException {
+  private static void range(Node node) {
     int start = vector(node, 0);
     int limit = vector(node, 1);
     int step = vector(node, 2);
@@ -57,7 +56,7 @@ final class Sizes {
   }
 
   /** The numbers from 0 on, as many as an execution tells. */
-  static int counted(Node node, int count) throws ModelFormatException {
+  static int counted(Node node, int count) {
     int ones = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0), Quantization.NONE);
     node.emit(OperationCode.FILL, List.of(count, node.int32(1)), ones);
     return places(node, ones);
@@ -67,7 +66,7 @@ final class Sizes {
    * The places of all elements of a row of which none is 0 or false: {@code NON_ZERO} gives them as
    * {@code [1, count]}, of which {@code GATHER_ND} takes the only row.
    */
-  static int places(Node node, int ones) throws ModelFormatException {
+  static int places(Node node, int ones) {
     int row = node.temporary(OperandCode.TENSOR_INT32, Shape.of(1, 0), Quantization.NONE);
     node.emit(ThalamusExtension.NON_ZERO, List.of(ones, node.bool(true)), row);
     int places = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0), Quantization.NONE);
@@ -76,13 +75,12 @@ final class Sizes {
   }
 
   /** A vector of integers without elements. */
-  static int nothing(Node node) throws ModelFormatException {
+  static int nothing(Node node) {
     return places(node, node.int32Vector(0));
   }
 
   /** Returns false if there are no numbers, which no constant can be. */
-  private static boolean known(Node node, float start, float limit, float step)
-      throws ModelFormatException {
+  private static boolean known(Node node, float start, float limit, float step) {
     double count = Math.ceil(Math.abs((limit - start) / step));
     node.require(
         count >= 0 && count <= Integer.MAX_VALUE,
@@ -105,7 +103,7 @@ final class Sizes {
   }
 
   /** One number as a vector. */
-  private static int vector(Node node, int input) throws ModelFormatException {
+  private static int vector(Node node, int input) {
     Operand operand = node.inOperand(input);
     node.require(
         operand.type() == OperandCode.TENSOR_INT32 || operand.type() == OperandCode.TENSOR_FLOAT32,
@@ -117,7 +115,7 @@ final class Sizes {
   }
 
   /** {@code max(0, -floor((start - limit) / step))}, which rounds up. */
-  private static int count(Node node, int start, int limit, int step) throws ModelFormatException {
+  private static int count(Node node, int start, int limit, int step) {
     int none = node.int32(NO_ACTIVATION);
     int zero = node.int32Vector(0);
     int back = node.compute(OperationCode.SUB, start, start, limit, none);
@@ -126,8 +124,7 @@ final class Sizes {
     return node.compute(OperationCode.MAXIMUM, start, count, zero);
   }
 
-  private static int countOfReals(Node node, int start, int limit, int step)
-      throws ModelFormatException {
+  private static int countOfReals(Node node, int start, int limit, int step) {
     int none = node.int32(NO_ACTIVATION);
     int back = node.compute(OperationCode.SUB, start, start, limit, none);
     int below =
@@ -139,7 +136,7 @@ final class Sizes {
   }
 
   /** The shape to which two shapes broadcast: of each pair of sizes the one that is not 1. */
-  private static void broadcastArguments(Node node) throws ModelFormatException {
+  private static void broadcastArguments(Node node) {
     for (int input = 0; input < 2; input++) {
       if (Arrays.equals(node.input(input).shape(), SCALAR)) {
         node.alias(0, node.in(1 - input));
@@ -154,7 +151,7 @@ final class Sizes {
     node.emit(OperationCode.SELECT, List.of(isOne, second, first), node.out(0));
   }
 
-  private static int length(Node node, int input) throws ModelFormatException {
+  private static int length(Node node, int input) {
     Shape shape = node.shapeOf(input);
     node.require(
         shape.rank() == 1 && shape.isFullySpecified(),
@@ -163,7 +160,7 @@ final class Sizes {
   }
 
   /** Sizes with ones before them. */
-  private static int extended(Node node, int input, int rank) throws ModelFormatException {
+  private static int extended(Node node, int input, int rank) {
     int missing = rank - length(node, input);
     if (missing == 0) {
       return node.in(input);

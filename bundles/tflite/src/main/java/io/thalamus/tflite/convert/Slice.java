@@ -3,7 +3,6 @@ package io.thalamus.tflite.convert;
 
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import java.util.Arrays;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
@@ -20,7 +19,7 @@ final class Slice {
     table.add(BuiltinOperator.SPLIT_V, Slice::splitUnevenly);
   }
 
-  private static void slice(Node node) throws ModelFormatException {
+  private static void slice(Node node) {
     if (!node.isKnown(1) || !node.isKnown(2)) {
       Computed.slice(node);
       return;
@@ -42,7 +41,7 @@ final class Slice {
         node.out(0));
   }
 
-  private static void split(Node node) throws ModelFormatException {
+  private static void split(Node node) {
     int axis = node.axis(node.onlyInt(0), node.shapeOf(1).rank());
     node.emit(
         OperationCode.SPLIT,
@@ -51,7 +50,7 @@ final class Slice {
   }
 
   /** Into parts of given sizes, each a slice of its own. */
-  private static void splitUnevenly(Node node) throws ModelFormatException {
+  private static void splitUnevenly(Node node) {
     int[] sizes = node.ints(1);
     Shape shape = node.shapeOf(0);
     int axis = node.axis(node.onlyInt(2), shape.rank());

@@ -4,7 +4,6 @@ package io.thalamus.tflite.convert;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.SoftmaxOptions;
@@ -22,7 +21,7 @@ final class Softmax {
     table.add(BuiltinOperator.LOG_SOFTMAX, Softmax::logSoftmax);
   }
 
-  private static void softmax(Node node) throws ModelFormatException {
+  private static void softmax(Node node) {
     SoftmaxOptions options = node.options(new SoftmaxOptions());
     float beta = node.get(options::beta);
     FloatFallback.unlessQuantized(
@@ -42,7 +41,7 @@ final class Softmax {
                         to)));
   }
 
-  private static void logSoftmax(Node node) throws ModelFormatException {
+  private static void logSoftmax(Node node) {
     FloatFallback.always(
         node,
         (input, output) ->
@@ -58,8 +57,7 @@ final class Softmax {
   }
 
   /** The operation on rows where there are more dimensions than NNAPI has. */
-  private static void flat(Node node, int input, int output, FloatFallback.Unary operation)
-      throws ModelFormatException {
+  private static void flat(Node node, int input, int output, FloatFallback.Unary operation) {
     Operand data = node.operand(input);
     Shape shape = data.shape();
     if (shape.rank() <= MAX_RANK) {

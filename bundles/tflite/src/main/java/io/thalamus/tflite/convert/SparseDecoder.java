@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatSparsity;
 import io.thalamus.tflite.file.FlatSparsity.Level;
 import io.thalamus.tflite.file.FlatTensor;
+import io.thalamus.tflite.file.Refusal;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
@@ -23,8 +23,7 @@ final class SparseDecoder {
   private final int[] indices;
   private int next;
 
-  private SparseDecoder(FlatTensor tensor, MemorySegment stored, int elementSize, byte[] target)
-      throws ModelFormatException {
+  private SparseDecoder(FlatTensor tensor, MemorySegment stored, int elementSize, byte[] target) {
     this.tensor = tensor;
     this.shape = tensor.shape();
     this.sparsity = tensor.sparsity();
@@ -43,12 +42,11 @@ final class SparseDecoder {
    * @param stored the elements that are not left out
    * @param target zeros, as many bytes as the constant has
    */
-  static void expand(FlatTensor tensor, MemorySegment stored, int elementSize, byte[] target)
-      throws ModelFormatException {
+  static void expand(FlatTensor tensor, MemorySegment stored, int elementSize, byte[] target) {
     new SparseDecoder(tensor, stored, elementSize, target).walk(0, 0);
   }
 
-  private void checkLevels() throws ModelFormatException {
+  private void checkLevels() {
     int[] order = sparsity.traversalOrder();
     List<Level> levels = sparsity.levels();
     check(order.length == indices.length && levels.size() == indices.length);
@@ -67,7 +65,7 @@ final class SparseDecoder {
     }
   }
 
-  private void walk(int level, int node) throws ModelFormatException {
+  private void walk(int level, int node) {
     if (level == indices.length) {
       copy();
       return;
@@ -90,7 +88,7 @@ final class SparseDecoder {
     }
   }
 
-  private void copy() throws ModelFormatException {
+  private void copy() {
     int[] position = new int[shape.length];
     for (int i = 0; i < indices.length; i++) {
       int dimension = sparsity.traversalOrder()[i];
@@ -112,9 +110,9 @@ final class SparseDecoder {
     next++;
   }
 
-  private void check(boolean condition) throws ModelFormatException {
+  private void check(boolean condition) {
     if (!condition) {
-      throw new ModelFormatException(
+      throw new Refusal(
           "the file is damaged: the sparse " + tensor.text() + " contradicts its shape");
     }
   }

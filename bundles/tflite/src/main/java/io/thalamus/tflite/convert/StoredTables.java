@@ -8,12 +8,12 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.Requantization;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.TensorType;
@@ -36,7 +36,7 @@ final class StoredTables {
   private StoredTables() {}
 
   /** TensorFlow Lite scales the whole number, and rounds it twice. */
-  static void absolute(Node node) throws ModelFormatException {
+  static void absolute(Node node) {
     int input = node.in(0);
     Operand data = node.operand(input);
     if (!FloatFallback.isQuantized8(data) || !node.output(0).is8Bit()) {
@@ -71,7 +71,7 @@ final class StoredTables {
    *
    * @return whether that was so
    */
-  static boolean compare(Node node, OperationType comparison) throws ModelFormatException {
+  static boolean compare(Node node, OperationType comparison) {
     if (!node.output(0).is(TensorType.BOOL)
         || !FloatFallback.isQuantized(node.input(0))
         || !FloatFallback.isQuantized(node.input(1))) {
@@ -89,7 +89,7 @@ final class StoredTables {
     return true;
   }
 
-  private static int compared(Node node, int input) throws ModelFormatException {
+  private static int compared(Node node, int input) {
     Operand data = node.operand(input);
     Requantization factor =
         Requantization.of(data.quantization().scale(), Requantization.Rounding.DOUBLE);
@@ -106,7 +106,7 @@ final class StoredTables {
   }
 
   /** The places of stored integers in such a table. */
-  private static int places(Node node, int input) throws ModelFormatException {
+  private static int places(Node node, int input) {
     Operand data = node.operand(input);
     int places = node.temporary(OperandCode.TENSOR_INT32, data.shape(), Quantization.NONE);
     node.emit(ThalamusExtension.CAST, List.of(input), places);
@@ -128,7 +128,7 @@ final class StoredTables {
    *
    * @param function is also given the scale of its results
    */
-  static OperatorConverter function(OperationCode code, WideFunction function) {
+  static Consumer<Node> function(OperationCode code, WideFunction function) {
     return node -> {
       FlatTensor from = node.input(0);
       FlatTensor to = node.output(0);

@@ -4,7 +4,6 @@ package io.thalamus.tflite.convert;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.StridedCopy;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Arrays;
@@ -27,8 +26,7 @@ final class Strided {
   }
 
   /** Adds the operation; what it makes has the shape of its output. */
-  static void emit(Node node, int input, Shape shape, long offset, long[] strides, int output)
-      throws ModelFormatException {
+  static void emit(Node node, int input, Shape shape, long offset, long[] strides, int output) {
     node.require(
         shape.isFullySpecified() && node.operand(input).shape().isFullySpecified(),
         "it moves data of shape " + node.operand(input).shape() + ", not known beforehand");
@@ -43,20 +41,19 @@ final class Strided {
   }
 
   /** The same elements in another shape. */
-  static void reshape(Node node, int input, Shape shape, int output) throws ModelFormatException {
+  static void reshape(Node node, int input, Shape shape, int output) {
     emit(node, input, shape, 0, StridedCopy.strides(shape), output);
   }
 
   /** The elements in as many dimensions as it takes to find them, and in a shape with fewer. */
-  static void spread(Node node, int input, int[] sizes, long[] strides, Shape shape, int output)
-      throws ModelFormatException {
+  static void spread(Node node, int input, int[] sizes, long[] strides, Shape shape, int output) {
     int places = node.temporary(node.operand(input), Shape.of(sizes));
     emit(node, input, Shape.of(sizes), 0, strides, places);
     reshape(node, places, shape, output);
   }
 
   /** The dimensions in another order. */
-  static int permuted(Node node, int input, int... order) throws ModelFormatException {
+  static int permuted(Node node, int input, int... order) {
     Shape shape = node.operand(input).shape();
     long[] strides = StridedCopy.strides(shape);
     Shape permuted = Shape.of(Arrays.stream(order).map(shape::dimension).toArray());
@@ -72,7 +69,7 @@ final class Strided {
   }
 
   /** The elements of a tensor repeated to a larger shape. */
-  static void broadcast(Node node, int input, Shape shape, int output) throws ModelFormatException {
+  static void broadcast(Node node, int input, Shape shape, int output) {
     Shape source = node.operand(input).shape();
     int added = shape.rank() - source.rank();
     node.require(added >= 0, source + " does not broadcast to " + shape);

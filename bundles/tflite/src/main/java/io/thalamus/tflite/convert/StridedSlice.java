@@ -3,7 +3,6 @@ package io.thalamus.tflite.convert;
 
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.StridedCopy;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -26,7 +25,7 @@ final class StridedSlice {
   private final int newAxisMask;
   private final int shrinkMask;
 
-  private StridedSlice(Node node) throws ModelFormatException {
+  private StridedSlice(Node node) {
     this.node = node;
     StridedSliceOptions options = node.options(new StridedSliceOptions());
     shape = node.shapeOf(0);
@@ -50,7 +49,7 @@ final class StridedSlice {
     }
   }
 
-  static void convert(Node node) throws ModelFormatException {
+  static void convert(Node node) {
     if (!node.isKnown(1) || !node.isKnown(2) || !node.isKnown(3)) {
       Computed.stridedSlice(node);
       return;
@@ -69,7 +68,7 @@ final class StridedSlice {
   }
 
   /** NNAPI wants every dimension named; those that are not are taken whole. */
-  private void emit() throws ModelFormatException {
+  private void emit() {
     int rank = shape.rank();
     int named = begin.length;
     node.require(named <= rank, "it slices " + named + " dimensions of " + rank);
@@ -111,7 +110,7 @@ final class StridedSlice {
         node.out(0));
   }
 
-  private void emitStrided() throws ModelFormatException {
+  private void emitStrided() {
     node.require(
         shape.isFullySpecified(), "it slices data of shape " + shape + ", not known beforehand");
     long[] dense = StridedCopy.strides(shape);

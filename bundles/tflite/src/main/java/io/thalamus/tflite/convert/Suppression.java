@@ -6,7 +6,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,7 +30,7 @@ final class Suppression {
   private final int most;
   private final int none;
 
-  private Suppression(Node node) throws ModelFormatException {
+  private Suppression(Node node) {
     this.node = node;
     this.boxes = node.in(0);
     this.scores = node.in(1);
@@ -54,7 +53,7 @@ final class Suppression {
     table.add(BuiltinOperator.NON_MAX_SUPPRESSION_V5, Suppression::soft);
   }
 
-  private static void soft(Node node) throws ModelFormatException {
+  private static void soft(Node node) {
     node.require(node.isKnown(5), "by how much it lowers scores is not known beforehand");
     float sigma = node.floats(5)[0];
     if (sigma > 0) {
@@ -65,7 +64,7 @@ final class Suppression {
   }
 
   /** The number that an input holds, as a vector. */
-  private int limit(int input) throws ModelFormatException {
+  private int limit(int input) {
     return Reshape.reshaped(node, node.in(input), Shape.of(1));
   }
 
@@ -74,12 +73,12 @@ final class Suppression {
   }
 
   /** TensorFlow Lite leaves out a box at the limit, and the extension only one above it. */
-  private int overlap() throws ModelFormatException {
+  private int overlap() {
     return node.isKnown(3) ? value(Math.nextDown(node.floats(3)[0])) : limit(3);
   }
 
   /** Places that are found count from 1 on the way, so that those that are left are 0. */
-  private void hard(int countOutput) throws ModelFormatException {
+  private void hard(int countOutput) {
     int found = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0, 3), Quantization.NONE);
     node.emit(
         ThalamusExtension.NON_MAX_SUPPRESSION,
@@ -123,18 +122,18 @@ final class Suppression {
     number(isFound, countOutput);
   }
 
-  private void give(int places, int isFound) throws ModelFormatException {
+  private void give(int places, int isFound) {
     node.emit(
         OperationCode.MUL, List.of(places, whole(isFound, Shape.of(most)), none), node.out(0));
   }
 
-  private int whole(int reals, Shape shape) throws ModelFormatException {
+  private int whole(int reals, Shape shape) {
     int whole = node.temporary(OperandCode.TENSOR_INT32, shape, Quantization.NONE);
     node.emit(OperationCode.CAST, List.of(reals), whole);
     return whole;
   }
 
-  private void number(int isFound, int output) throws ModelFormatException {
+  private void number(int isFound, int output) {
     int sum =
         node.compute(
             OperationCode.REDUCE_SUM,
@@ -146,7 +145,7 @@ final class Suppression {
     node.emit(OperationCode.CAST, List.of(sum), node.out(output));
   }
 
-  private int pair(OperationCode code, int first, int second) throws ModelFormatException {
+  private int pair(OperationCode code, int first, int second) {
     boolean isFused = code != OperationCode.MAXIMUM && code != OperationCode.MINIMUM;
     Operand like = node.operand(scores);
     Shape wide = node.operand(first).shape();
@@ -158,14 +157,14 @@ final class Suppression {
   }
 
   /** A corner's coordinate of all boxes, or of one. */
-  private int corner(int from, int rows, int index) throws ModelFormatException {
+  private int corner(int from, int rows, int index) {
     int corner = node.temporary(node.operand(scores), Shape.of(rows));
     Strided.emit(node, from, Shape.of(rows), index, new long[] {CORNERS}, corner);
     return corner;
   }
 
   /** The least and largest coordinates: y, x, y, x. */
-  private int[] edges(int from, int rows) throws ModelFormatException {
+  private int[] edges(int from, int rows) {
     int[] corners = new int[CORNERS];
     for (int i = 0; i < CORNERS; i++) {
       corners[i] = corner(from, rows, i);
@@ -178,14 +177,14 @@ final class Suppression {
     };
   }
 
-  private int area(int[] edges) throws ModelFormatException {
+  private int area(int[] edges) {
     return pair(
         OperationCode.MUL,
         pair(OperationCode.SUB, edges[2], edges[0]),
         pair(OperationCode.SUB, edges[3], edges[1]));
   }
 
-  private int side(int[] all, int[] one, int axis) throws ModelFormatException {
+  private int side(int[] all, int[] one, int axis) {
     int side =
         pair(
             OperationCode.SUB,
@@ -195,14 +194,14 @@ final class Suppression {
   }
 
   /** Intersection by union; where one of the boxes has no area, the intersection has none. */
-  private int overlaps(int[] all, int areas, int[] one) throws ModelFormatException {
+  private int overlaps(int[] all, int areas, int[] one) {
     int common = pair(OperationCode.MUL, side(all, one, 0), side(all, one, 1));
     int union = pair(OperationCode.SUB, pair(OperationCode.ADD, areas, area(one)), common);
     return pair(
         OperationCode.DIV, common, pair(OperationCode.MAXIMUM, union, value(Float.MIN_NORMAL)));
   }
 
-  private void lowered(float scale) throws ModelFormatException {
+  private void lowered(float scale) {
     node.require(
         most <= MOST_ROUNDS, "it lowers scores in " + most + " rounds, of at most " + MOST_ROUNDS);
     int[] all = edges(boxes, count);
@@ -254,7 +253,7 @@ final class Suppression {
     number(isFound, 2);
   }
 
-  private int joined(List<Integer> parts, OperandCode type) throws ModelFormatException {
+  private int joined(List<Integer> parts, OperandCode type) {
     int joined = node.temporary(type, Shape.of(most), Quantization.NONE);
     List<Integer> inputs = new ArrayList<>(parts);
     inputs.add(node.int32(0));

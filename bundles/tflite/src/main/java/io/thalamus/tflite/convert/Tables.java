@@ -5,8 +5,8 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatTensor;
+import io.thalamus.tflite.file.Refusal;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -45,19 +45,19 @@ final class Tables {
     table.add(BuiltinOperator.HASHTABLE_SIZE, node -> node.model().tables().size(node));
   }
 
-  private static void handle(Node node) throws ModelFormatException {
+  private static void handle(Node node) {
     HashtableOptions options = node.options(new HashtableOptions());
     node.alias(0, node.int32Vector(node.get(options::tableId)));
   }
 
-  private Table table(Node node) throws ModelFormatException {
+  private Table table(Node node) {
     Table table = node.isKnown(0) ? tables.get(node.onlyInt(0)) : null;
     node.require(table != null, "its table is not filled with constants beforehand");
     return table;
   }
 
   /** The first to fill a table does, and the first value of a key counts, as in the interpreter. */
-  private void fill(Node node) throws ModelFormatException {
+  private void fill(Node node) {
     node.require(
         node.isKnown(0) && node.graph().isOfMain() && node.input(2).isConstant(),
         "only an execution tells what its table holds");
@@ -75,7 +75,7 @@ final class Tables {
   }
 
   /** The place of each key, which is 0 for one that is not there, where the default stands. */
-  private void find(Node node) throws ModelFormatException {
+  private void find(Node node) {
     Table table = table(node);
     FlatTensor keys = node.input(1);
     int wanted = keys.isConstant() ? node.int32Vector(integers(node, keys)) : node.in(1);
@@ -106,7 +106,7 @@ final class Tables {
         node.out(0, type, shape, Quantization.NONE));
   }
 
-  private static int flat(Node node, int operand, Shape shape) throws ModelFormatException {
+  private static int flat(Node node, int operand, Shape shape) {
     node.require(shape.isFullySpecified(), "its keys of shape " + shape + " are not known to fit");
     return Reshape.reshaped(node, operand, Shape.of(Math.toIntExact(shape.elementCount())));
   }
@@ -116,7 +116,7 @@ final class Tables {
   }
 
   /** The default, and the values behind it. */
-  private int values(Node node, FlatTensor values) throws ModelFormatException {
+  private int values(Node node, FlatTensor values) {
     FlatTensor otherwise = node.input(2);
     node.require(
         otherwise.isConstant() && otherwise.is(values.type()),
@@ -139,12 +139,12 @@ final class Tables {
             .toArray());
   }
 
-  private void size(Node node) throws ModelFormatException {
+  private void size(Node node) {
     node.alias(0, node.int32Vector(table(node).placeOfKey().size()));
   }
 
   /** The integers of a constant, or the numbers of its texts. */
-  private int[] integers(Node node, FlatTensor tensor) throws ModelFormatException {
+  private int[] integers(Node node, FlatTensor tensor) {
     if (!tensor.is(TensorType.STRING)) {
       node.require(tensor.isConstant(), tensor.text() + " is not constant");
       node.constants().range(node.constants().elementCount(tensor), tensor);
@@ -170,7 +170,7 @@ final class Tables {
       }
       return numbers;
     } catch (BufferUnderflowException e) {
-      throw new ModelFormatException("the file is damaged: " + tensor.text() + " has no texts", e);
+      throw new Refusal("the file is damaged: " + tensor.text() + " has no texts", e);
     }
   }
 }

@@ -7,8 +7,8 @@ import io.thalamus.model.OperandType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.WideTypes;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatTensor;
+import io.thalamus.tflite.file.Refusal;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
@@ -69,13 +69,13 @@ final class TensorTypes {
   private TensorTypes() {}
 
   /** The type of an operand that holds this tensor within a graph. */
-  static OperandCode code(FlatTensor tensor) throws ModelFormatException {
+  static OperandCode code(FlatTensor tensor) {
     if (tensor.is(TensorType.INT16)) {
       return isPlain16(tensor) ? OperandCode.TENSOR_INT32 : OperandCode.TENSOR_QUANT16_SYMM;
     }
     OperandCode code = CODES.get(tensor.type());
     if (code == null) {
-      throw new ModelFormatException(
+      throw new Refusal(
           tensor.text() + " is of type " + tensor.typeName() + ", which NNAPI does not have");
     }
     return code;
@@ -103,10 +103,10 @@ final class TensorTypes {
   }
 
   /** Bytes of one stored element. */
-  static int elementSize(FlatTensor tensor) throws ModelFormatException {
+  static int elementSize(FlatTensor tensor) {
     Integer size = ELEMENT_SIZES.get(tensor.type());
     if (size == null) {
-      throw new ModelFormatException(
+      throw new Refusal(
           tensor.text() + " is of type " + tensor.typeName() + ", which NNAPI does not have");
     }
     return size;
@@ -117,13 +117,13 @@ final class TensorTypes {
    * dimensions are of unknown rank. A dimension that changes from call to call keeps the size with
    * which the file was written (as in TensorFlow Lite itself); one without any size is unknown.
    */
-  static Shape shape(FlatTensor tensor) throws ModelFormatException {
+  static Shape shape(FlatTensor tensor) {
     int[] dimensions = tensor.shape().clone();
     if (dimensions.length == 0) {
       return Shape.of(1);
     }
     if (dimensions.length > MAX_RANK) {
-      throw new ModelFormatException(
+      throw new Refusal(
           tensor.text() + " has " + dimensions.length + " dimensions; NNAPI has at most 4");
     }
     for (int i = 0; i < dimensions.length; i++) {
@@ -133,7 +133,7 @@ final class TensorTypes {
   }
 
   /** The dimensions that the file states: those that change from call to call are unknown. */
-  static Shape statedShape(FlatTensor tensor) throws ModelFormatException {
+  static Shape statedShape(FlatTensor tensor) {
     return tensor.signature().length == tensor.shape().length && tensor.shape().length > 0
         ? openShape(tensor)
         : shape(tensor);
@@ -148,7 +148,7 @@ final class TensorTypes {
    * One scale and zero point for the whole tensor. Plain 8-bit integers get scale 1, so that they
    * stand for themselves.
    */
-  static Quantization quantization(FlatTensor tensor) throws ModelFormatException {
+  static Quantization quantization(FlatTensor tensor) {
     if (!tensor.is8Bit() && !tensor.is(TensorType.INT16) || isPlain16(tensor)) {
       return Quantization.NONE;
     }
@@ -156,7 +156,7 @@ final class TensorTypes {
       return Quantization.of(1, 0);
     }
     if (tensor.scales().length > 1) {
-      throw new ModelFormatException(
+      throw new Refusal(
           tensor.text()
               + " is quantized per channel, which NNAPI has for convolution filters only");
     }
@@ -164,7 +164,7 @@ final class TensorTypes {
   }
 
   /** The format of stored integers. */
-  static Elements integers(FlatTensor tensor) throws ModelFormatException {
+  static Elements integers(FlatTensor tensor) {
     return switch (tensor.type()) {
       case TensorType.UINT8 -> Elements.UINT8;
       case TensorType.INT8, TensorType.INT4 -> Elements.INT8;
@@ -174,8 +174,7 @@ final class TensorTypes {
       case TensorType.UINT32 -> Elements.UINT32;
       case TensorType.INT64, TensorType.UINT64 -> Elements.INT64;
       default ->
-          throw new ModelFormatException(
-              tensor.text() + " is " + tensor.typeName() + " and holds no integers");
+          throw new Refusal(tensor.text() + " is " + tensor.typeName() + " and holds no integers");
     };
   }
 
@@ -184,20 +183,19 @@ final class TensorTypes {
    * number whose reciprocal is infinite, for a tensor that was 0 whenever it was calibrated, such
    * as a first state.
    */
-  static float checkedScale(FlatTensor tensor, int index) throws ModelFormatException {
+  static float checkedScale(FlatTensor tensor, int index) {
     float scale = tensor.scales()[index];
     if (scale >= 0 && scale < Float.MIN_NORMAL && tensor.is(TensorType.INT16)) {
       return SCALE_OF_ZEROS;
     }
     if (!(scale > 0) || Float.isInfinite(scale)) {
-      throw new ModelFormatException(
-          tensor.text() + " has scale " + scale + ", which is not positive");
+      throw new Refusal(tensor.text() + " has scale " + scale + ", which is not positive");
     }
     return scale;
   }
 
   /** The zero point at an index, which is within the type. */
-  static int zeroPoint(FlatTensor tensor, int index) throws ModelFormatException {
+  static int zeroPoint(FlatTensor tensor, int index) {
     long[] zeroPoints = tensor.zeroPoints();
     if (zeroPoints.length == 0) {
       return 0;
@@ -206,7 +204,7 @@ final class TensorTypes {
     long least = tensor.is8Bit() && !tensor.is(TensorType.UINT8) ? -128 : 0;
     long most = tensor.is(TensorType.UINT8) ? 255 : tensor.is8Bit() ? 127 : 0;
     if (zeroPoint < least || zeroPoint > most) {
-      throw new ModelFormatException(
+      throw new Refusal(
           tensor.text() + " has zero point " + zeroPoint + ", outside of " + tensor.typeName());
     }
     return (int) zeroPoint;

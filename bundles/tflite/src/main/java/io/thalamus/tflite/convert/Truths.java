@@ -7,7 +7,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import java.util.Arrays;
 import java.util.List;
 
@@ -19,8 +18,7 @@ final class Truths {
   private Truths() {}
 
   /** The result of a comparison that broadcasts to a shape. */
-  static int compared(Node node, OperationCode comparison, int first, int second, Shape shape)
-      throws ModelFormatException {
+  static int compared(Node node, OperationCode comparison, int first, int second, Shape shape) {
     node.require(shape.elementCount() <= MOST, "it compares numbers in the shape " + shape);
     int result = node.temporary(OperandCode.TENSOR_BOOL8, shape, Quantization.NONE);
     node.emit(comparison, List.of(first, second), result);
@@ -28,7 +26,7 @@ final class Truths {
   }
 
   /** 1 where a condition holds, else 0. */
-  static int reals(Node node, int condition) throws ModelFormatException {
+  static int reals(Node node, int condition) {
     Shape shape = node.operand(condition).shape();
     int numbers = node.temporary(OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
     Operand like = node.operand(numbers);
@@ -40,8 +38,7 @@ final class Truths {
   }
 
   /** How many of the comparisons along the last axis hold, as integers without that axis. */
-  static int count(Node node, OperationCode comparison, int first, int second, Shape shape)
-      throws ModelFormatException {
+  static int count(Node node, OperationCode comparison, int first, int second, Shape shape) {
     int numbers = reals(node, compared(node, comparison, first, second, shape));
     int last = shape.rank() - 1;
     Shape rest = Shape.of(Arrays.copyOf(shape.toArray(), last));
@@ -65,8 +62,7 @@ final class Truths {
   }
 
   /** One number in all places of a shape, which takes no memory of the model. */
-  static int filled(Node node, Operand like, Shape shape, double value)
-      throws ModelFormatException {
+  static int filled(Node node, Operand like, Shape shape, double value) {
     int number = element(node, like, value);
     if (shape.equals(Shape.of(1))) {
       return number;

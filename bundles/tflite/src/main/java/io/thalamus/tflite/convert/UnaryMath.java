@@ -5,7 +5,6 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
-import io.thalamus.model.reader.ModelFormatException;
 import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
 
@@ -32,9 +31,9 @@ final class UnaryMath {
   }
 
   /** What has no logarithm has the least result that is stored. */
-  private static void log(Node node) throws ModelFormatException {
+  private static void log(Node node) {
     if (!FloatFallback.isQuantized8(node.inOperand(0))) {
-      StoredTables.function(OperationCode.LOG, UnaryMath::logarithm).convert(node);
+      StoredTables.function(OperationCode.LOG, UnaryMath::logarithm).accept(node);
       return;
     }
     FloatFallback.always(
@@ -54,13 +53,13 @@ final class UnaryMath {
     return value > 0 ? 1 / (float) Math.sqrt(value) : Short.MAX_VALUE * scale;
   }
 
-  private static void square(Node node) throws ModelFormatException {
+  private static void square(Node node) {
     int input = node.in(0);
     node.emit(OperationCode.MUL, List.of(input, input, node.int32(0)), node.out(0));
   }
 
   /** {@code cos(x) = sin(x + pi / 2)}; the sum is rounded as the argument itself was. */
-  private static void cos(Node node) throws ModelFormatException {
+  private static void cos(Node node) {
     int input = node.in(0);
     int quarter = node.number(node.operand(input), (float) (Math.PI / 2));
     int moved = node.compute(OperationCode.ADD, input, input, quarter, node.int32(0));
@@ -68,7 +67,7 @@ final class UnaryMath {
   }
 
   /** {@code ceil(x) = -floor(-x)}, exactly. */
-  private static void ceil(Node node) throws ModelFormatException {
+  private static void ceil(Node node) {
     int input = node.in(0);
     int floor =
         node.compute(OperationCode.FLOOR, input, node.compute(OperationCode.NEG, input, input));
@@ -79,7 +78,7 @@ final class UnaryMath {
    * The nearest whole number, of two that are as near the even one: the next one up where the rest
    * is above a half, which for an odd number is a half less the step of a float there.
    */
-  private static void round(Node node) throws ModelFormatException {
+  private static void round(Node node) {
     int input = node.in(0);
     Operand data = node.operand(input);
     int none = node.int32(0);
@@ -100,7 +99,7 @@ final class UnaryMath {
   }
 
   /** One with the sign of a number; 0 and what is no number stay as they are. */
-  private static void sign(Node node) throws ModelFormatException {
+  private static void sign(Node node) {
     int input = node.in(0);
     Operand data = node.operand(input);
     int zero = node.number(data, 0);
@@ -110,8 +109,7 @@ final class UnaryMath {
     node.emit(OperationCode.SELECT, List.of(isAbove, spread(node, data, 1), least), node.out(0));
   }
 
-  private static int compared(Node node, OperationCode comparison, int input, int other)
-      throws ModelFormatException {
+  private static int compared(Node node, OperationCode comparison, int input, int other) {
     int result =
         node.temporary(OperandCode.TENSOR_BOOL8, node.operand(input).shape(), Quantization.NONE);
     node.emit(comparison, List.of(input, other), result);
@@ -119,7 +117,7 @@ final class UnaryMath {
   }
 
   /** A number as often as there are elements, which NNAPI's SELECT wants. */
-  private static int spread(Node node, Operand data, float value) throws ModelFormatException {
+  private static int spread(Node node, Operand data, float value) {
     int spread = node.temporary(data, data.shape());
     Strided.broadcast(node, node.number(data, value), data.shape(), spread);
     return spread;

@@ -7,7 +7,6 @@ import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.WideTypes;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.List;
@@ -43,7 +42,7 @@ final class Unsigned {
    *
    * @return whether that was so
    */
-  static boolean convert(Node node, OperationType operation) throws ModelFormatException {
+  static boolean convert(Node node, OperationType operation) {
     if (!is(node.input(0))) {
       return false;
     }
@@ -75,12 +74,11 @@ final class Unsigned {
     return node.int32Vector(Integer.MIN_VALUE);
   }
 
-  private static int turned(Node node, int operand) throws ModelFormatException {
+  private static int turned(Node node, int operand) {
     return node.compute(ThalamusExtension.BITWISE_XOR, operand, operand, lowest(node));
   }
 
-  private static int compared(Node node, OperationCode code, int operand, int other)
-      throws ModelFormatException {
+  private static int compared(Node node, OperationCode code, int operand, int other) {
     int result =
         node.temporary(OperandCode.TENSOR_BOOL8, node.operand(operand).shape(), Quantization.NONE);
     node.emit(code, List.of(operand, other), result);
@@ -88,7 +86,7 @@ final class Unsigned {
   }
 
   /** By one place, where the sign is turned away, then by the others. */
-  private static int shifted(Node node, int first, int by) throws ModelFormatException {
+  private static int shifted(Node node, int first, int by) {
     int none = node.int32(NO_ACTIVATION);
     int operand = node.compute(OperationCode.MAXIMUM, first, first, least(node, by));
     int places = node.compute(OperationCode.MAXIMUM, operand, by, least(node, operand));
@@ -102,16 +100,16 @@ final class Unsigned {
   }
 
   /** The least integer as often as there are elements, which the maximum spreads others by. */
-  private static int least(Node node, int operand) throws ModelFormatException {
+  private static int least(Node node, int operand) {
     return node.compute(OperationCode.MINIMUM, operand, operand, lowest(node));
   }
 
-  private static int right(Node node, int operand, int by) throws ModelFormatException {
+  private static int right(Node node, int operand, int by) {
     return node.compute(ThalamusExtension.RIGHT_SHIFT, operand, operand, node.int32Vector(by));
   }
 
   /** The numbers as reals, of both halves, which are exact: one rounding. */
-  static int reals(Node node, int operand) throws ModelFormatException {
+  static int reals(Node node, int operand) {
     int none = node.int32(NO_ACTIVATION);
     int half = node.int32Vector(1 << HALF);
     int high = right(node, operand, HALF);
@@ -122,7 +120,7 @@ final class Unsigned {
   }
 
   /** The numbers without their lower halves, as reals. */
-  private static int high(Node node, int operand) throws ModelFormatException {
+  private static int high(Node node, int operand) {
     int none = node.int32(NO_ACTIVATION);
     int half = node.int32Vector(1 << HALF);
     int high = right(node, operand, HALF);
@@ -134,7 +132,7 @@ final class Unsigned {
         OperationCode.MUL, real, real, node.number(node.operand(real), 1 << HALF), none);
   }
 
-  private static int real(Node node, int operand) throws ModelFormatException {
+  private static int real(Node node, int operand) {
     int real =
         node.temporary(
             OperandCode.TENSOR_FLOAT32, node.operand(operand).shape(), Quantization.NONE);
@@ -143,7 +141,7 @@ final class Unsigned {
   }
 
   /** The bits of reals whose fractions are cut off. */
-  static int ofReals(Node node, int real) throws ModelFormatException {
+  static int ofReals(Node node, int real) {
     int none = node.int32(NO_ACTIVATION);
     int limit = node.number(node.operand(real), TWO_31);
     int isLarge = compared(node, OperationCode.GREATER_EQUAL, real, limit);
@@ -156,7 +154,7 @@ final class Unsigned {
   }
 
   /** The same numbers with a sign; one that does not fit ends the execution with an error. */
-  static int signed(Node node, int operand) throws ModelFormatException {
+  static int signed(Node node, int operand) {
     int none = node.int32(NO_ACTIVATION);
     Shape shape = node.operand(operand).shape();
     int wide = node.temporary(WideTypes.TENSOR_INT64, shape, Quantization.NONE);

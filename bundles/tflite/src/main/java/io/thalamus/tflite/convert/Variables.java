@@ -7,11 +7,11 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatGraph;
 import io.thalamus.tflite.file.FlatModel;
 import io.thalamus.tflite.file.FlatOperator;
 import io.thalamus.tflite.file.FlatTensor;
+import io.thalamus.tflite.file.Refusal;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -45,7 +45,7 @@ final class Variables {
   private boolean isSetting;
 
   /** The variables of a file, of which some graphs set some in each call. */
-  Variables(FlatModel file) throws ModelFormatException {
+  Variables(FlatModel file) {
     Set<Integer> initial = new HashSet<>();
     for (FlatGraph graph : file.graphs()) {
       for (FlatOperator operator : graph.operators()) {
@@ -63,7 +63,7 @@ final class Variables {
     }
   }
 
-  private static Set<String> assigned(FlatGraph graph) throws ModelFormatException {
+  private static Set<String> assigned(FlatGraph graph) {
     Map<Integer, String> handles = new HashMap<>();
     Set<String> assigned = new HashSet<>();
     for (FlatOperator operator : graph.operators()) {
@@ -77,7 +77,7 @@ final class Variables {
     return assigned;
   }
 
-  private static String name(FlatOperator operator) throws ModelFormatException {
+  private static String name(FlatOperator operator) {
     VarHandleOptions options = operator.options(new VarHandleOptions());
     String container = operator.checked().get(options::container);
     String name = operator.checked().get(options::sharedName);
@@ -122,8 +122,7 @@ final class Variables {
    * @param builder with the inputs that give states
    * @param before the number of inputs of the model before these
    */
-  void findFirstValues(SubgraphBuilder builder, Constants constants, int before)
-      throws ModelFormatException {
+  void findFirstValues(SubgraphBuilder builder, Constants constants, int before) {
     int index = before;
     for (Map.Entry<Integer, Integer> input : inputs.entrySet()) {
       Operand state = builder.get(input.getValue());
@@ -138,8 +137,7 @@ final class Variables {
     }
   }
 
-  private static Lifetime.Constant firstValue(Constants constants, Operand state, First first)
-      throws ModelFormatException {
+  private static Lifetime.Constant firstValue(Constants constants, Operand state, First first) {
     Lifetime.Constant value;
     if (first.tensor() == null) {
       value = (Lifetime.Constant) first.operand().lifetime();
@@ -149,7 +147,7 @@ final class Variables {
       value = constants.value(first.tensor());
     }
     if (value.bytes().byteSize() != state.byteSize()) {
-      throw new ModelFormatException(
+      throw new Refusal(
           "the first value of variable '%s' has %d bytes, and it is %s"
               .formatted(state.name(), value.bytes().byteSize(), state.text()));
     }
@@ -168,7 +166,7 @@ final class Variables {
     table.add(BuiltinOperator.ASSIGN_VARIABLE, node -> node.model().variables().assign(node));
   }
 
-  private void callOnce(Node node) throws ModelFormatException {
+  private void callOnce(Node node) {
     CallOnceOptions options = node.options(new CallOnceOptions());
     int graph = node.get(options::initSubgraphIndex);
     boolean wasSetting = isSetting;
@@ -180,7 +178,7 @@ final class Variables {
     }
   }
 
-  private void handle(Node node) throws ModelFormatException {
+  private void handle(Node node) {
     String name = name(node.operator());
     if (!names.contains(name)) {
       names.add(name);
@@ -188,7 +186,7 @@ final class Variables {
     node.alias(0, node.int32Vector(names.indexOf(name)));
   }
 
-  private int variable(Node node) throws ModelFormatException {
+  private int variable(Node node) {
     int variable = node.isKnown(0) ? node.onlyInt(0) : -1;
     node.require(variable >= 0 && variable < names.size(), "its variable is not known beforehand");
     return variable;
@@ -198,7 +196,7 @@ final class Variables {
     return assigned.contains(ANY) || assigned.contains(names.get(variable));
   }
 
-  private void assign(Node node) throws ModelFormatException {
+  private void assign(Node node) {
     int variable = variable(node);
     if (!isSetting) {
       state(node, variable, node.input(1));
@@ -216,7 +214,7 @@ final class Variables {
     values.put(variable, new First(null, value));
   }
 
-  private void read(Node node) throws ModelFormatException {
+  private void read(Node node) {
     int variable = variable(node);
     FlatTensor output = node.output(0);
     First value = values.get(variable);
@@ -233,7 +231,7 @@ final class Variables {
   }
 
   /** The operand of a tensor that keeps its value from call to call, which is a state too. */
-  int kept(Node node, FlatTensor tensor) throws ModelFormatException {
+  int kept(Node node, FlatTensor tensor) {
     node.require(tensor.isVariable(), tensor.text() + " is no variable, as a state has to be");
     kept.put(variableOf(tensor), tensor);
     return state(node, variableOf(tensor), tensor);
@@ -252,7 +250,7 @@ final class Variables {
   }
 
   /** The operand of a state, which is an input of the model before it is set. */
-  private int state(Node node, int variable, FlatTensor like) throws ModelFormatException {
+  private int state(Node node, int variable, FlatTensor like) {
     Integer known = states.get(variable);
     if (known != null) {
       return known;

@@ -6,7 +6,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.StridedCopy;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,7 +29,7 @@ final class Volume {
     table.add(BuiltinOperator.CONV_3D_TRANSPOSE, Volume::transposed);
   }
 
-  private static void convolution(Node node) throws ModelFormatException {
+  private static void convolution(Node node) {
     Conv3DOptions options = node.options(new Conv3DOptions());
     int input = node.in(0);
     Operand data = node.operand(input);
@@ -86,7 +85,7 @@ final class Volume {
     Reshape.emit(node, sums, output);
   }
 
-  private static int bias(Node node, int input, int channels) throws ModelFormatException {
+  private static int bias(Node node, int input, int channels) {
     return node.has(input)
         ? node.inFloats(input)
         : node.constant(
@@ -100,7 +99,7 @@ final class Volume {
    * The numbers with zeros between and around them, over which the filter goes in reverse order,
    * one step at a time.
    */
-  private static void transposed(Node node) throws ModelFormatException {
+  private static void transposed(Node node) {
     Conv3DOptions options = node.options(new Conv3DOptions());
     int[] sizes = node.ints(0);
     Shape window = TensorTypes.shape(node.input(1));
@@ -165,8 +164,7 @@ final class Volume {
   }
 
   /** Zeros behind each cell along an axis but the last, then more around all. */
-  private static int spread(Node node, int input, int axis, int stride, int before, int after)
-      throws ModelFormatException {
+  private static int spread(Node node, int input, int axis, int stride, int before, int after) {
     Operand data = node.operand(input);
     Shape shape = data.shape();
     int cells = shape.dimension(axis);
@@ -194,8 +192,7 @@ final class Volume {
     return Reshape.reshaped(node, kept, shape.with(axis, length));
   }
 
-  private static int padded(Node node, int input, Shape shape, int axis, int before, int after)
-      throws ModelFormatException {
+  private static int padded(Node node, int input, Shape shape, int axis, int before, int after) {
     if (before == 0 && after == 0) {
       return input;
     }
@@ -211,7 +208,7 @@ final class Volume {
   }
 
   /** Slices of zeros before and after, as rows of one batch each. */
-  private static int padded(Node node, int input, int missing) throws ModelFormatException {
+  private static int padded(Node node, int input, int missing) {
     Operand data = node.operand(input);
     Shape shape = data.shape();
     int slice = Math.toIntExact(shape.elementCount() / shape.dimension(0) / shape.dimension(1));
@@ -224,8 +221,7 @@ final class Volume {
 
   /** For each result along the depth an image whose channels are those of all slices it sums. */
   private static int sideBySide(
-      Node node, int slices, Shape shape, int results, int depth, int stride, int dilation)
-      throws ModelFormatException {
+      Node node, int slices, Shape shape, int results, int depth, int stride, int dilation) {
     Shape rows = node.operand(slices).shape();
     int slice = rows.dimension(2);
     int channels = shape.dimension(4);
@@ -245,8 +241,7 @@ final class Volume {
    * The weights as a convolution of images has them: an image for each output channel, which in
    * those of a transposed convolution comes first, and whose cells are in reverse order.
    */
-  private static int filter(Node node, Shape window, boolean isTransposed)
-      throws ModelFormatException {
+  private static int filter(Node node, Shape window, boolean isTransposed) {
     float[] weights = node.floats(1);
     int[] sizes = window.toArray();
     long[] strides = StridedCopy.strides(window);

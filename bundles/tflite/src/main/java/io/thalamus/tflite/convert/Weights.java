@@ -6,7 +6,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Quantization.PerChannel;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.Optional;
 import org.tensorflow.lite.schema.TensorType;
@@ -30,8 +29,7 @@ final class Weights {
   private Weights() {}
 
   /** Returns whether a layer has 16-bit activations, and constant weights of 8 bits. */
-  private static boolean isWide(Node node, FlatTensor data, FlatTensor filter)
-      throws ModelFormatException {
+  private static boolean isWide(Node node, FlatTensor data, FlatTensor filter) {
     return Wide16.isQuantized(data)
         && Wide16.isQuantized(node.output(0))
         && filter.isConstant()
@@ -40,8 +38,7 @@ final class Weights {
 
   /** The weights of a layer of 16-bit activations. */
   private static int wideFilter(
-      Node node, FlatTensor data, FlatTensor filter, Optional<FlatTensor> bias)
-      throws ModelFormatException {
+      Node node, FlatTensor data, FlatTensor filter, Optional<FlatTensor> bias) {
     return node.constant(
         OperandCode.TENSOR_FLOAT32,
         TensorTypes.shape(filter),
@@ -50,8 +47,7 @@ final class Weights {
   }
 
   /** The bias of one: integers of up to 64 bits in units of the products. */
-  private static int wideBias(Node node, FlatTensor data, FlatTensor filter, FlatTensor bias)
-      throws ModelFormatException {
+  private static int wideBias(Node node, FlatTensor data, FlatTensor filter, FlatTensor bias) {
     double[] factors = Wide16.roundings(node, data, filter, Optional.of(bias));
     for (int i = 0; i < factors.length; i++) {
       factors[i] *=
@@ -70,7 +66,7 @@ final class Weights {
    * @param dataInput the number of the operator's data input
    * @param channel the dimension of the output channels, along which NNAPI allows many scales
    */
-  static int filter(Node node, int dataInput, int input, int channel) throws ModelFormatException {
+  static int filter(Node node, int dataInput, int input, int channel) {
     FlatTensor filter = node.input(input);
     Operand data = node.inOperand(dataInput);
     if (isWide(node, node.input(dataInput), filter)) {
@@ -103,8 +99,7 @@ final class Weights {
    * @param shape that of the tensor, or another that keeps {@code channel} and the order of
    *     elements
    */
-  static int perChannel(Node node, FlatTensor filter, int channel, Shape shape)
-      throws ModelFormatException {
+  static int perChannel(Node node, FlatTensor filter, int channel, Shape shape) {
     float[] scales = new float[filter.scales().length];
     node.require(
         filter.isConstant()
@@ -136,8 +131,7 @@ final class Weights {
    * @param filter the operand of the filter
    * @param channels how many values the bias has
    */
-  static int bias(Node node, int dataInput, int input, int filter, int channels)
-      throws ModelFormatException {
+  static int bias(Node node, int dataInput, int input, int filter, int channels) {
     Operand data = node.inOperand(dataInput);
     Operand weights = node.operand(filter);
     boolean quantized = FloatFallback.isQuantized8(data);

@@ -6,7 +6,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.StridedCopy;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
@@ -61,7 +60,7 @@ final class Wide16 {
   }
 
   /** Returns whether an operator gives an output on the grid without being rounded. */
-  static boolean isOnGrid(Node node, FlatTensor output) throws ModelFormatException {
+  static boolean isOnGrid(Node node, FlatTensor output) {
     if (!MOVES.contains(node.operator().kind().code())) {
       return false;
     }
@@ -73,7 +72,7 @@ final class Wide16 {
     return true;
   }
 
-  static float scale(FlatTensor tensor) throws ModelFormatException {
+  static float scale(FlatTensor tensor) {
     TensorTypes.zeroPoint(tensor, 0);
     return TensorTypes.checkedScale(tensor, 0);
   }
@@ -84,8 +83,7 @@ final class Wide16 {
    * result has 15 bits.
    */
   static double[] roundings(
-      Node node, FlatTensor data, FlatTensor filter, Optional<FlatTensor> bias)
-      throws ModelFormatException {
+      Node node, FlatTensor data, FlatTensor filter, Optional<FlatTensor> bias) {
     double[] roundings = new double[filter.scales().length];
     boolean isNarrow = bias.map(values -> values.is(TensorType.INT64)).orElse(true);
     for (int i = 0; i < roundings.length; i++) {
@@ -102,21 +100,19 @@ final class Wide16 {
   }
 
   /** Returns the real numbers of an operand as it stands at a border. */
-  static int real(GraphConverter graph, FlatTensor tensor, int stored) throws ModelFormatException {
+  static int real(GraphConverter graph, FlatTensor tensor, int stored) {
     int number = graph.compute(ThalamusExtension.CAST, OperandCode.TENSOR_FLOAT32, List.of(stored));
     return inShape(graph, times(graph, flat(graph, number), scale(tensor)), graph.shape(number));
   }
 
   /** Returns real numbers rounded to the grid of a tensor. */
-  static int rounded(GraphConverter graph, FlatTensor tensor, int real)
-      throws ModelFormatException {
+  static int rounded(GraphConverter graph, FlatTensor tensor, int real) {
     int steps = steps(graph, tensor, flat(graph, real));
     return inShape(graph, times(graph, steps, scale(tensor)), graph.shape(real));
   }
 
   /** Returns real numbers as an operand at a border has them. */
-  static int stored(GraphConverter graph, FlatTensor tensor, int real, String name)
-      throws ModelFormatException {
+  static int stored(GraphConverter graph, FlatTensor tensor, int real, String name) {
     int steps = inShape(graph, steps(graph, tensor, flat(graph, real)), graph.shape(real));
     int output = graph.output(OperandCode.TENSOR_QUANT16_SYMM, steps, scale(tensor), name);
     graph.emit(ThalamusExtension.CAST, List.of(steps), List.of(output));
@@ -124,15 +120,14 @@ final class Wide16 {
   }
 
   /** A row of the numbers of an operand that has more dimensions than NNAPI's arithmetic takes. */
-  private static int flat(GraphConverter graph, int operand) throws ModelFormatException {
+  private static int flat(GraphConverter graph, int operand) {
     Shape shape = graph.shape(operand);
     return shape.rank() > MAX_RANK && shape.isFullySpecified()
         ? inShape(graph, operand, Shape.of(Math.toIntExact(shape.elementCount())))
         : operand;
   }
 
-  private static int inShape(GraphConverter graph, int operand, Shape shape)
-      throws ModelFormatException {
+  private static int inShape(GraphConverter graph, int operand, Shape shape) {
     if (graph.shape(operand).equals(shape)) {
       return operand;
     }
@@ -153,7 +148,7 @@ final class Wide16 {
   }
 
   /** Returns the places of real numbers in a table of all stored ones, the least one first. */
-  static int places(GraphConverter graph, FlatTensor tensor, int real) throws ModelFormatException {
+  static int places(GraphConverter graph, FlatTensor tensor, int real) {
     int steps = steps(graph, tensor, flat(graph, real));
     int least = number(graph, -Short.MIN_VALUE);
     int none = graph.builder().int32(NO_ACTIVATION);
@@ -163,8 +158,7 @@ final class Wide16 {
   }
 
   /** Counts the steps of the grid, as whole numbers within 16 bits. */
-  private static int steps(GraphConverter graph, FlatTensor tensor, int real)
-      throws ModelFormatException {
+  private static int steps(GraphConverter graph, FlatTensor tensor, int real) {
     int scaled = times(graph, real, (float) (1 / (double) scale(tensor)));
     int half = number(graph, 0.5f);
     int none = graph.builder().int32(NO_ACTIVATION);
@@ -174,8 +168,7 @@ final class Wide16 {
     return compute(graph, OperationCode.MAXIMUM, below, number(graph, Short.MIN_VALUE));
   }
 
-  private static int times(GraphConverter graph, int operand, float factor)
-      throws ModelFormatException {
+  private static int times(GraphConverter graph, int operand, float factor) {
     return compute(
         graph,
         OperationCode.MUL,
@@ -196,8 +189,7 @@ final class Wide16 {
             new ConstantCopy(element));
   }
 
-  private static int compute(GraphConverter graph, OperationCode code, Integer... inputs)
-      throws ModelFormatException {
+  private static int compute(GraphConverter graph, OperationCode code, Integer... inputs) {
     return graph.compute(code, OperandCode.TENSOR_FLOAT32, List.of(inputs));
   }
 }

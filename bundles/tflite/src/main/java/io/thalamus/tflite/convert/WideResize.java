@@ -5,7 +5,6 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.operations.extension.ThalamusExtension;
 
 /**
@@ -21,8 +20,7 @@ final class WideResize {
 
   private WideResize() {}
 
-  static void convert(Node node, int[] size, boolean align, boolean half)
-      throws ModelFormatException {
+  static void convert(Node node, int[] size, boolean align, boolean half) {
     int input = node.in(0);
     Shape shape = node.operand(input).shape();
     node.require(
@@ -56,8 +54,7 @@ final class WideResize {
     Reshape.emit(node, whole, output);
   }
 
-  private static int product(Node node, int matrix, int data, Shape shape)
-      throws ModelFormatException {
+  private static int product(Node node, int matrix, int data, Shape shape) {
     Operand like = node.operand(data);
     return node.compute(
         ThalamusExtension.BATCH_MATMUL,
@@ -70,8 +67,7 @@ final class WideResize {
   }
 
   /** For each place of the output the weights of those of the input. */
-  private static int weights(Node node, int from, int to, boolean align, boolean half)
-      throws ModelFormatException {
+  private static int weights(Node node, int from, int to, boolean align, boolean half) {
     int scale =
         align && to > 1
             ? (STEPS * (from - 1) + (to - 1) / 2) / (to - 1)

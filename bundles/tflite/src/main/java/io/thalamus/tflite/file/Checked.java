@@ -5,7 +5,6 @@ import com.google.flatbuffers.FlexBuffers.FlexBufferException;
 import com.google.flatbuffers.FloatVector;
 import com.google.flatbuffers.IntVector;
 import com.google.flatbuffers.LongVector;
-import io.thalamus.model.reader.ModelFormatException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -20,8 +19,8 @@ import java.util.function.Supplier;
  *
  * <p>The FlatBuffers library for Java has no verifier: a damaged offset makes its accessors throw
  * index errors, or point at other bytes of the file. Here, and nowhere else, those errors become
- * {@link ModelFormatException}. Since tables may share bytes, a small file could also describe more
- * vectors than memory holds; so everything read is paid from a budget that grows with the file.
+ * {@link Refusal}. Since tables may share bytes, a small file could also describe more vectors than
+ * memory holds; so everything read is paid from a budget that grows with the file.
  */
 public final class Checked {
   private static final int MAX_TEXT = 64 * 1024;
@@ -47,30 +46,17 @@ public final class Checked {
     return new Checked(budget, place);
   }
 
-  /** Reads several fields by the accessors of generated classes. */
-  @FunctionalInterface
-  interface Reading<T> {
-    T read() throws ModelFormatException;
-  }
-
-  /** Returns the value of an accessor of a generated class; null when that returns null. */
-  public <T> T get(Supplier<T> accessor) throws ModelFormatException {
-    return read(accessor::get);
-  }
-
-  /** Returns what is read; the accessors that are called meanwhile may throw. */
-  <T> T read(Reading<T> reading) throws ModelFormatException {
+  /** Returns what accessors of generated classes give, which may be null. */
+  public <T> T get(Supplier<T> reading) {
     try {
-      return reading.read();
+      return reading.get();
     } catch (IndexOutOfBoundsException | IllegalArgumentException | FlexBufferException e) {
-      throw new ModelFormatException(
-          "the file is damaged: " + where + " points outside of the file", e);
+      throw new Refusal("the file is damaged: " + where + " points outside of the file", e);
     }
   }
 
   /** The tables of a vector. */
-  public <T> List<T> tables(IntSupplier length, IntFunction<T> element)
-      throws ModelFormatException {
+  public <T> List<T> tables(IntSupplier length, IntFunction<T> element) {
     int count = length(length, TABLE_COST);
     List<T> tables = new ArrayList<>(count);
     for (int i = 0; i < count; i++) {
@@ -81,12 +67,12 @@ public final class Checked {
   }
 
   /** Pays for so many more objects made of tables that were read. */
-  void payFor(int objects) throws ModelFormatException {
+  void payFor(int objects) {
     budget.spend((long) objects * TABLE_COST, where);
   }
 
   /** The numbers of a vector; none where it is left out. */
-  public int[] ints(IntSupplier length, IntUnaryOperator element) throws ModelFormatException {
+  public int[] ints(IntSupplier length, IntUnaryOperator element) {
     int[] values = new int[length(length, Integer.BYTES)];
     return get(
         () -> {
@@ -98,7 +84,7 @@ public final class Checked {
   }
 
   /** The numbers of a vector; none where it is null. Called while reading. */
-  int[] ints(IntVector vector) throws ModelFormatException {
+  int[] ints(IntVector vector) {
     int[] values = new int[vector == null ? 0 : length(vector.length(), Integer.BYTES)];
     for (int i = 0; i < values.length; i++) {
       values[i] = vector.get(i);
@@ -107,7 +93,7 @@ public final class Checked {
   }
 
   /** The numbers of a vector; none where it is null. Called while reading. */
-  long[] longs(LongVector vector) throws ModelFormatException {
+  long[] longs(LongVector vector) {
     long[] values = new long[vector == null ? 0 : length(vector.length(), Long.BYTES)];
     for (int i = 0; i < values.length; i++) {
       values[i] = vector.get(i);
@@ -116,7 +102,7 @@ public final class Checked {
   }
 
   /** The numbers of a vector; none where it is null. Called while reading. */
-  float[] floats(FloatVector vector) throws ModelFormatException {
+  float[] floats(FloatVector vector) {
     float[] values = new float[vector == null ? 0 : length(vector.length(), Float.BYTES)];
     for (int i = 0; i < values.length; i++) {
       values[i] = vector.get(i);
@@ -125,8 +111,7 @@ public final class Checked {
   }
 
   /** The numbers of a vector; none where it is left out. */
-  public float[] floats(IntSupplier length, IntFunction<Float> element)
-      throws ModelFormatException {
+  public float[] floats(IntSupplier length, IntFunction<Float> element) {
     float[] values = new float[length(length, Float.BYTES)];
     return get(
         () -> {
@@ -138,17 +123,17 @@ public final class Checked {
   }
 
   /** A string, from the accessor that gives its bytes; empty where it is left out. */
-  public String text(Supplier<ByteBuffer> bytes) throws ModelFormatException {
+  public String text(Supplier<ByteBuffer> bytes) {
     return text(get(bytes));
   }
 
   /** A string of bytes in UTF-8; empty if they are null. */
-  String text(ByteBuffer view) throws ModelFormatException {
+  String text(ByteBuffer view) {
     if (view == null) {
       return "";
     }
     if (view.remaining() > MAX_TEXT) {
-      throw new ModelFormatException(
+      throw new Refusal(
           "the file is damaged: " + where + " has a text of " + view.remaining() + " bytes");
     }
     budget.spend(view.remaining(), where);
@@ -156,33 +141,30 @@ public final class Checked {
   }
 
   /** Returns the place of the bytes of a vector; empty when it is left out. Reads nothing. */
-  public ByteRange range(IntSupplier length, Supplier<ByteBuffer> bytes)
-      throws ModelFormatException {
+  public ByteRange range(IntSupplier length, Supplier<ByteBuffer> bytes) {
     int count = get(length::getAsInt);
     return range(count, count == 0 ? null : get(bytes));
   }
 
   /** Returns the place of so many bytes; empty if there are none. Reads nothing. */
-  ByteRange range(int count, ByteBuffer view) throws ModelFormatException {
+  ByteRange range(int count, ByteBuffer view) {
     if (count == 0) {
       return ByteRange.EMPTY;
     }
     // The library computes the end in 32 bits: a negative length moves the start instead.
     if (count < 0 || view == null || view.remaining() != count) {
-      throw new ModelFormatException(
-          "the file is damaged: " + where + " points outside of the file");
+      throw new Refusal("the file is damaged: " + where + " points outside of the file");
     }
     return new ByteRange(view.position(), count);
   }
 
-  private int length(IntSupplier accessor, int costOfElement) throws ModelFormatException {
+  private int length(IntSupplier accessor, int costOfElement) {
     return length(get(accessor::getAsInt), costOfElement);
   }
 
-  private int length(int count, int costOfElement) throws ModelFormatException {
+  private int length(int count, int costOfElement) {
     if (count < 0) {
-      throw new ModelFormatException(
-          "the file is damaged: " + where + " has a vector of negative length");
+      throw new Refusal("the file is damaged: " + where + " has a vector of negative length");
     }
     budget.spend((long) count * costOfElement, where);
     return count;
@@ -195,10 +177,10 @@ public final class Checked {
       this.left = left;
     }
 
-    void spend(long amount, String where) throws ModelFormatException {
+    void spend(long amount, String where) {
       left -= amount;
       if (left < 0) {
-        throw new ModelFormatException(
+        throw new Refusal(
             "the file is damaged: up to " + where + " it describes more than it can hold");
       }
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.file;
 
-import io.thalamus.model.reader.ModelFormatException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -25,8 +24,7 @@ final class Composites {
   private final List<FlatTensor> tensors;
   private final List<FlatOperator> operators = new ArrayList<>();
 
-  private Composites(FlatGraph graph, List<FlatGraph> graphs, ByteBuffer bytes, Checked checked)
-      throws ModelFormatException {
+  private Composites(FlatGraph graph, List<FlatGraph> graphs, ByteBuffer bytes, Checked checked) {
     this.graphs = graphs;
     this.tensors = new ArrayList<>(graph.tensors());
     this.checked = checked;
@@ -34,8 +32,7 @@ final class Composites {
   }
 
   /** The graphs of a file without such operators. */
-  static List<FlatGraph> inlined(List<FlatGraph> graphs, ByteBuffer bytes, Checked checked)
-      throws ModelFormatException {
+  static List<FlatGraph> inlined(List<FlatGraph> graphs, ByteBuffer bytes, Checked checked) {
     List<FlatGraph> inlined = new ArrayList<>();
     for (FlatGraph graph : graphs) {
       inlined.add(
@@ -50,7 +47,7 @@ final class Composites {
     return operator.kind().code() == CODE;
   }
 
-  private FlatGraph inlined(FlatGraph graph) throws ModelFormatException {
+  private FlatGraph inlined(FlatGraph graph) {
     int[] places = new int[graph.tensors().size()];
     Arrays.setAll(places, i -> i);
     add(graph, places, 0);
@@ -67,7 +64,7 @@ final class Composites {
    *
    * @param places where its tensors are among those of the result
    */
-  private void add(FlatGraph graph, int[] places, int depth) throws ModelFormatException {
+  private void add(FlatGraph graph, int[] places, int depth) {
     checked.payFor(graph.operators().size());
     for (FlatOperator operator : graph.operators()) {
       if (!isComposite(operator)) {
@@ -94,14 +91,13 @@ final class Composites {
     }
   }
 
-  private FlatGraph body(FlatGraph graph, FlatOperator operator) throws ModelFormatException {
+  private FlatGraph body(FlatGraph graph, FlatOperator operator) {
     int index = checked.get(() -> root.decomposition(graph.index(), operator.index()));
     require(index > 0 && index < graphs.size(), operator, "stands for graph " + index);
     return graphs.get(index);
   }
 
-  private int[] places(FlatGraph body, FlatOperator operator, int[] outer)
-      throws ModelFormatException {
+  private int[] places(FlatGraph body, FlatOperator operator, int[] outer) {
     checked.payFor(body.tensors().size());
     int[] places = new int[body.tensors().size()];
     Arrays.fill(places, NOWHERE);
@@ -130,10 +126,9 @@ final class Composites {
     return Arrays.stream(indexes).map(index -> index < 0 ? index : places[index]).toArray();
   }
 
-  private static void require(boolean condition, FlatOperator operator, String what)
-      throws ModelFormatException {
+  private static void require(boolean condition, FlatOperator operator, String what) {
     if (!condition) {
-      throw new ModelFormatException(
+      throw new Refusal(
           "the file is damaged: STABLEHLO_COMPOSITE, operator " + operator.index() + ", " + what);
     }
   }

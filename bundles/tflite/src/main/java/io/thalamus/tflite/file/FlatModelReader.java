@@ -2,7 +2,6 @@
 package io.thalamus.tflite.file;
 
 import io.thalamus.memory.SharedMemory;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatOperator.Kind;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -42,34 +41,32 @@ public final class FlatModelReader {
   /**
    * Reads a file.
    *
-   * @throws ModelFormatException where it is of another format or damaged
+   * @throws Refusal where it is of another format or damaged
    */
-  public static FlatModel read(SharedMemory file) throws ModelFormatException {
+  public static FlatModel read(SharedMemory file) {
     if (file.size() > Integer.MAX_VALUE) {
-      throw new ModelFormatException(
+      throw new Refusal(
           "the file has " + file.size() + " bytes; a TensorFlow Lite file has at most 2 GiB");
     }
     ByteBuffer bytes = file.segment().asByteBuffer().order(ByteOrder.LITTLE_ENDIAN);
     if (bytes.limit() < SMALLEST_FILE || !Model.ModelBufferHasIdentifier(bytes)) {
-      throw new ModelFormatException(
-          "not a TensorFlow Lite file: the identifier TFL3 is missing at byte 4");
+      throw new Refusal("not a TensorFlow Lite file: the identifier TFL3 is missing at byte 4");
     }
     return new FlatModelReader(file).read(bytes);
   }
 
-  private FlatModel read(ByteBuffer bytes) throws ModelFormatException {
+  private FlatModel read(ByteBuffer bytes) {
     Model model = checked.get(() -> Model.getRootAsModel(bytes));
     long version = checked.get(model::version);
     if (version != SCHEMA_VERSION) {
-      throw new ModelFormatException(
-          "the file has schema version " + version + "; only version 3 is known");
+      throw new Refusal("the file has schema version " + version + "; only version 3 is known");
     }
     buffers = buffers(model, checked.get(() -> NewerTable.root(bytes)));
     kinds = kinds(model);
     List<SubGraph> tables =
         checked.at("the list of graphs").tables(model::subgraphsLength, model::subgraphs);
     if (tables.isEmpty()) {
-      throw new ModelFormatException("the file is damaged: it holds no graph");
+      throw new Refusal("the file is damaged: it holds no graph");
     }
     List<FlatGraph> graphs = new ArrayList<>();
     for (SubGraph table : tables) {
@@ -83,14 +80,13 @@ public final class FlatModelReader {
         signatures(model, graphs));
   }
 
-  private List<FlatSignature> signatures(Model model, List<FlatGraph> graphs)
-      throws ModelFormatException {
+  private List<FlatSignature> signatures(Model model, List<FlatGraph> graphs) {
     Checked place = checked.at("the list of signatures");
     List<FlatSignature> signatures = new ArrayList<>();
     for (SignatureDef table : place.tables(model::signatureDefsLength, model::signatureDefs)) {
       long graph = place.get(table::subgraphIndex);
       if (graph < 0 || graph >= graphs.size()) {
-        throw new ModelFormatException("the file is damaged: a signature has graph " + graph);
+        throw new Refusal("the file is damaged: a signature has graph " + graph);
       }
       int tensors = graphs.get((int) graph).tensors().size();
       signatures.add(
@@ -103,52 +99,50 @@ public final class FlatModelReader {
     return List.copyOf(signatures);
   }
 
-  private static Map<Integer, String> names(List<TensorMap> maps, Checked place, int tensors)
-      throws ModelFormatException {
+  private static Map<Integer, String> names(List<TensorMap> maps, Checked place, int tensors) {
     Map<Integer, String> names = new HashMap<>();
     for (TensorMap map : maps) {
       long tensor = place.get(map::tensorIndex);
       if (tensor < 0 || tensor >= tensors) {
-        throw new ModelFormatException("the file is damaged: a signature has tensor " + tensor);
+        throw new Refusal("the file is damaged: a signature has tensor " + tensor);
       }
       names.put((int) tensor, place.text(map::nameAsByteBuffer));
     }
     return Map.copyOf(names);
   }
 
-  private List<ByteRange> buffers(Model model, NewerTable root) throws ModelFormatException {
+  private List<ByteRange> buffers(Model model, NewerTable root) {
     Checked place = checked.at("the list of buffers");
     List<ByteRange> ranges = new ArrayList<>();
     for (Buffer buffer : place.tables(model::buffersLength, model::buffers)) {
       int index = ranges.size();
       Checked here = place.at("buffer " + index);
-      ByteRange range = here.read(() -> here.range(buffer.dataLength(), buffer.dataAsByteBuffer()));
+      ByteRange range = here.get(() -> here.range(buffer.dataLength(), buffer.dataAsByteBuffer()));
       ranges.add(range.isEmpty() ? behind(index, root, here) : range);
     }
     return ranges;
   }
 
   /** The bytes of a buffer that stand behind all tables, as newer writers put them. */
-  private ByteRange behind(int buffer, NewerTable root, Checked place) throws ModelFormatException {
+  private ByteRange behind(int buffer, NewerTable root, Checked place) {
     long offset = place.get(() -> root.bufferOffset(buffer));
     long size = place.get(() -> root.bufferSize(buffer));
     if (offset >= 0 && offset <= 1 || size == 0) {
       return ByteRange.EMPTY;
     }
     if (offset < 0 || size < 0 || offset > file.size() || size > file.size() - offset) {
-      throw new ModelFormatException(
-          "the file is damaged: buffer " + buffer + " points outside of the file");
+      throw new Refusal("the file is damaged: buffer " + buffer + " points outside of the file");
     }
     return new ByteRange(offset, size);
   }
 
-  private List<Kind> kinds(Model model) throws ModelFormatException {
+  private List<Kind> kinds(Model model) {
     Checked place = checked.at("the list of operator codes");
     List<Kind> codes = new ArrayList<>();
     for (OperatorCode code : place.tables(model::operatorCodesLength, model::operatorCodes)) {
       // Codes above 127 do not fit the old field; newer files fill both, and the larger counts.
       codes.add(
-          place.read(
+          place.get(
               () ->
                   new Kind(
                       Math.max(code.builtinCode(), code.deprecatedBuiltinCode()),
@@ -157,11 +151,11 @@ public final class FlatModelReader {
     return codes;
   }
 
-  private Map<String, ByteRange> metadata(Model model) throws ModelFormatException {
+  private Map<String, ByteRange> metadata(Model model) {
     Checked place = checked.at("the metadata");
     Map<String, ByteRange> entries = new HashMap<>();
     for (Metadata entry : place.tables(model::metadataLength, model::metadata)) {
-      place.read(
+      place.get(
           () ->
               entries.put(
                   place.text(entry.nameAsByteBuffer()), buffer(entry.buffer(), "the metadata")));
@@ -169,7 +163,7 @@ public final class FlatModelReader {
     return Map.copyOf(entries);
   }
 
-  private FlatGraph graph(int index, SubGraph table) throws ModelFormatException {
+  private FlatGraph graph(int index, SubGraph table) {
     String name = index == 0 ? "the main graph" : "graph " + index;
     Checked place = checked.at(name);
     List<FlatTensor> tensors = new ArrayList<>();
@@ -182,18 +176,18 @@ public final class FlatModelReader {
       String where = "operator " + operators.size() + " of " + name;
       operators.add(operator(operators.size(), operator, where, tensors.size()));
     }
-    int[] inputs = place.read(() -> place.ints(table.inputsVector()));
-    int[] outputs = place.read(() -> place.ints(table.outputsVector()));
+    int[] inputs = place.get(() -> place.ints(table.inputsVector()));
+    int[] outputs = place.get(() -> place.ints(table.outputsVector()));
     checkIndexes(inputs, 0, tensors.size(), name);
     checkIndexes(outputs, 0, tensors.size(), name);
     return new FlatGraph(index, List.copyOf(tensors), inputs, outputs, List.copyOf(operators));
   }
 
-  private FlatTensor tensor(int index, Tensor table, String where) throws ModelFormatException {
+  private FlatTensor tensor(int index, Tensor table, String where) {
     Checked place = checked.at(where);
     // One guard for all fields: each accessor that is passed on by itself costs a start its
     // linking.
-    return place.read(
+    return place.get(
         () -> {
           float[] scales = {};
           long[] zeroPoints = {};
@@ -220,14 +214,13 @@ public final class FlatModelReader {
         });
   }
 
-  private FlatOperator operator(int index, Operator table, String where, int tensors)
-      throws ModelFormatException {
+  private FlatOperator operator(int index, Operator table, String where, int tensors) {
     Checked place = checked.at(where);
-    return place.read(
+    return place.get(
         () -> {
           long code = table.opcodeIndex();
           if (code < 0 || code >= kinds.size()) {
-            throw new ModelFormatException(
+            throw new Refusal(
                 "the file is damaged: "
                     + where
                     + " has code number "
@@ -253,20 +246,19 @@ public final class FlatModelReader {
         });
   }
 
-  private ByteRange buffer(long index, String where) throws ModelFormatException {
+  private ByteRange buffer(long index, String where) {
     if (index < 0 || index >= buffers.size()) {
-      throw new ModelFormatException(
+      throw new Refusal(
           "the file is damaged: %s has buffer number %s of %s"
               .formatted(where, index, buffers.size()));
     }
     return buffers.get((int) index);
   }
 
-  private static void checkIndexes(int[] indexes, int least, int count, String where)
-      throws ModelFormatException {
+  private static void checkIndexes(int[] indexes, int least, int count, String where) {
     for (int index : indexes) {
       if (index < least || index >= count) {
-        throw new ModelFormatException(
+        throw new Refusal(
             "the file is damaged: " + where + " has tensor number " + index + " of " + count);
       }
     }

@@ -3,7 +3,6 @@ package io.thalamus.tflite.file;
 
 import com.google.flatbuffers.FlatBufferBuilder;
 import com.google.flatbuffers.Table;
-import io.thalamus.model.reader.ModelFormatException;
 import java.nio.ByteBuffer;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
@@ -54,9 +53,9 @@ public record FlatOperator(
    * BuiltinOptions}. If the file has none, all have their defaults.
    *
    * @param options an empty object of the generated class, which is filled
-   * @throws ModelFormatException where the file has settings of another kind
+   * @throws Refusal where the file has settings of another kind
    */
-  public <T extends Table> T options(T options) throws ModelFormatException {
+  public <T extends Table> T options(T options) {
     byte found = checked.get(table::builtinOptionsType);
     if (found == BuiltinOptions.NONE || checked.get(() -> table.builtinOptions(options)) == null) {
       Operator empty = Operator.getRootAsOperator(WithoutOptions.BYTES.duplicate());
@@ -66,7 +65,7 @@ public record FlatOperator(
     if (found < 0
         || found >= BuiltinOptions.names.length
         || !BuiltinOptions.names[found].equals(options.getClass().getSimpleName())) {
-      throw new ModelFormatException(
+      throw new Refusal(
           "the file is damaged: operator %s %s has settings of another operator"
               .formatted(index, kind.text()));
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.file;
 
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.FlatSparsity.Level;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,7 +16,7 @@ import org.tensorflow.lite.schema.Uint8Vector;
 final class SparsityReader {
   private SparsityReader() {}
 
-  static FlatSparsity read(SparsityParameters table, Checked place) throws ModelFormatException {
+  static FlatSparsity read(SparsityParameters table, Checked place) {
     List<Level> levels = new ArrayList<>();
     for (DimensionMetadata level : place.tables(table::dimMetadataLength, table::dimMetadata)) {
       levels.add(level(level, place));
@@ -28,7 +27,7 @@ final class SparsityReader {
         List.copyOf(levels));
   }
 
-  private static Level level(DimensionMetadata table, Checked place) throws ModelFormatException {
+  private static Level level(DimensionMetadata table, Checked place) {
     if (place.get(table::format) == DimensionType.DENSE) {
       return new Level(true, place.get(table::denseSize), new int[0], new int[0]);
     }
@@ -46,7 +45,7 @@ final class SparsityReader {
     com.google.flatbuffers.Table fill(com.google.flatbuffers.Table object);
   }
 
-  private static int[] numbers(byte type, Union union, Checked place) throws ModelFormatException {
+  private static int[] numbers(byte type, Union union, Checked place) {
     switch (type) {
       case SparseIndexVector.Int32Vector -> {
         Int32Vector vector = new Int32Vector();
@@ -70,7 +69,7 @@ final class SparsityReader {
         // Reported below, as when the table is missing.
       }
     }
-    throw new ModelFormatException(
+    throw new Refusal(
         "the file is damaged: a sparse constant does not say where its elements stand");
   }
 }

@@ -4,7 +4,7 @@ package io.thalamus.tflite.metadata;
 import static io.thalamus.model.LittleEndian.INT;
 import static io.thalamus.model.LittleEndian.SHORT;
 
-import io.thalamus.model.reader.ModelFormatException;
+import io.thalamus.tflite.file.Refusal;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
@@ -56,9 +56,9 @@ final class AttachedFiles {
   /**
    * The text of a file in the archive; empty where there is no archive, or no such file in it.
    *
-   * @throws ModelFormatException where the archive is damaged, or the file larger than 1 MiB
+   * @throws Refusal where the archive is damaged, or the file larger than 1 MiB
    */
-  static Optional<String> text(MemorySegment file, String name) throws ModelFormatException {
+  static Optional<String> text(MemorySegment file, String name) {
     try {
       long end = endOfDirectory(file);
       return end < 0 ? Optional.empty() : find(file, end, name);
@@ -77,8 +77,7 @@ final class AttachedFiles {
     return -1;
   }
 
-  private static Optional<String> find(MemorySegment file, long end, String name)
-      throws ModelFormatException {
+  private static Optional<String> find(MemorySegment file, long end, String name) {
     int count = unsignedShort(file, end + END_COUNT);
     long size = unsignedInt(file, end + END_DIRECTORY_SIZE);
     // Offsets count from the start of the archive, which some writers take to be that of the file.
@@ -104,8 +103,7 @@ final class AttachedFiles {
     return Optional.empty();
   }
 
-  private static String expand(MemorySegment file, long entry, long shift, String name)
-      throws ModelFormatException {
+  private static String expand(MemorySegment file, long entry, long shift, String name) {
     long local = unsignedInt(file, entry + ENTRY_LOCAL_OFFSET) + shift;
     if (file.get(INT, local) != LOCAL_SIGNATURE) {
       throw damaged("'" + name + "' has no header", null);
@@ -118,7 +116,7 @@ final class AttachedFiles {
     long compressed = unsignedInt(file, entry + ENTRY_COMPRESSED);
     long expanded = unsignedInt(file, entry + ENTRY_EXPANDED);
     if (expanded > MAX_EXPANDED) {
-      throw new ModelFormatException(
+      throw new Refusal(
           "the label file '" + name + "' has " + expanded + " bytes, more than " + MAX_EXPANDED);
     }
     MemorySegment bytes = file.asSlice(data, compressed);
@@ -136,8 +134,7 @@ final class AttachedFiles {
     return new String(text, StandardCharsets.UTF_8);
   }
 
-  private static byte[] inflate(MemorySegment compressed, int size, String name)
-      throws ModelFormatException {
+  private static byte[] inflate(MemorySegment compressed, int size, String name) {
     byte[] expanded = new byte[size];
     try (Inflater inflater = new Inflater(true)) {
       inflater.setInput(compressed.asByteBuffer());
@@ -163,7 +160,7 @@ final class AttachedFiles {
     return Integer.toUnsignedLong(file.get(INT, at));
   }
 
-  private static ModelFormatException damaged(String reason, Exception cause) {
-    return new ModelFormatException("the archive behind the model is damaged: " + reason, cause);
+  private static Refusal damaged(String reason, Exception cause) {
+    return new Refusal("the archive behind the model is damaged: " + reason, cause);
   }
 }

@@ -2,10 +2,10 @@
 package io.thalamus.tflite.metadata;
 
 import io.thalamus.model.reader.ModelFile.Normalization;
-import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.tflite.file.ByteRange;
 import io.thalamus.tflite.file.Checked;
 import io.thalamus.tflite.file.FlatModel;
+import io.thalamus.tflite.file.Refusal;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.HashMap;
@@ -37,9 +37,9 @@ public record FileMetadata(
   /**
    * Reads a file's metadata. A file without any gives its plain description.
    *
-   * @throws ModelFormatException where the metadata or the archive behind the model are damaged
+   * @throws Refusal where the metadata or the archive behind the model are damaged
    */
-  public static FileMetadata read(FlatModel file) throws ModelFormatException {
+  public static FileMetadata read(FlatModel file) {
     ByteRange entry = file.metadata().getOrDefault(ENTRY, ByteRange.EMPTY);
     if (entry.length() < SMALLEST) {
       return new FileMetadata(file.description(), Map.of(), List.of());
@@ -66,8 +66,8 @@ public record FileMetadata(
         labels(file, main, checked));
   }
 
-  private static Map<Integer, Normalization> normalizations(SubGraphMetadata graph, Checked checked)
-      throws ModelFormatException {
+  private static Map<Integer, Normalization> normalizations(
+      SubGraphMetadata graph, Checked checked) {
     Map<Integer, Normalization> found = new HashMap<>();
     int index = 0;
     for (TensorMetadata input :
@@ -84,8 +84,7 @@ public record FileMetadata(
   }
 
   /** One mean and deviation for all channels; empty where the channels differ. */
-  private static Optional<Normalization> normalization(ProcessUnit unit, Checked checked)
-      throws ModelFormatException {
+  private static Optional<Normalization> normalization(ProcessUnit unit, Checked checked) {
     if (checked.get(unit::optionsType) != ProcessUnitOptions.NormalizationOptions) {
       return Optional.empty();
     }
@@ -109,8 +108,7 @@ public record FileMetadata(
     return values.length > 0;
   }
 
-  private static List<String> labels(FlatModel file, SubGraphMetadata graph, Checked checked)
-      throws ModelFormatException {
+  private static List<String> labels(FlatModel file, SubGraphMetadata graph, Checked checked) {
     for (TensorMetadata output :
         checked.tables(graph::outputTensorMetadataLength, graph::outputTensorMetadata)) {
       for (AssociatedFile associated :
