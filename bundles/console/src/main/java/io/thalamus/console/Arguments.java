@@ -53,7 +53,7 @@ public final class Arguments {
    *
    * @throws CommandException where it is none, or less than {@code least}
    */
-  public OptionalInt integer(String name, int least) throws CommandException {
+  public OptionalInt integer(String name, int least) {
     OptionalLong value = integer(name, least, Integer.MAX_VALUE);
     return value.isPresent() ? OptionalInt.of((int) value.getAsLong()) : OptionalInt.empty();
   }
@@ -63,7 +63,7 @@ public final class Arguments {
    *
    * @throws CommandException where it is none, or not from {@code least} to {@code most}
    */
-  public OptionalLong integer(String name, long least, long most) throws CommandException {
+  public OptionalLong integer(String name, long least, long most) {
     String text = line.getOptionValue(name);
     if (text == null) {
       return OptionalLong.empty();
@@ -89,7 +89,7 @@ public final class Arguments {
    *
    * @throws CommandException where it is none, or not positive
    */
-  public OptionalDouble positive(String name) throws CommandException {
+  public OptionalDouble positive(String name) {
     String text = line.getOptionValue(name);
     if (text == null) {
       return OptionalDouble.empty();
@@ -110,7 +110,7 @@ public final class Arguments {
    *
    * @throws CommandException where one is none
    */
-  public Optional<float[]> numbers(String name) throws CommandException {
+  public Optional<float[]> numbers(String name) {
     String text = line.getOptionValue(name);
     if (text == null) {
       return Optional.empty();
@@ -135,8 +135,7 @@ public final class Arguments {
    *
    * @throws CommandException where there is no such constant
    */
-  public <E extends Enum<E>> Optional<E> choice(String name, Class<E> type)
-      throws CommandException {
+  public <E extends Enum<E>> Optional<E> choice(String name, Class<E> type) {
     String text = line.getOptionValue(name);
     if (text == null) {
       return Optional.empty();

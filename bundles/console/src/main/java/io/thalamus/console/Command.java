@@ -19,8 +19,7 @@ import org.apache.felix.service.command.Descriptor;
  *
  * <pre>{@code
  * @Descriptor("what a model is")
- * public Result info(CommandSession session, @Descriptor("MODEL " + OPTIONS) String[] words)
- *     throws CommandException {
+ * public Result info(CommandSession session, @Descriptor("MODEL " + OPTIONS) String[] words) {
  *   return run(SYNTAX, session, words, this::info);
  * }
  * }</pre>
@@ -75,15 +74,15 @@ public abstract class Command {
    * @throws CommandException where the words do not fit the syntax; where the action throws one, is
    *     interrupted, or throws another checked exception, whose message is taken
    */
-  protected static Result run(Syntax syntax, CommandSession session, String[] words, Action action)
-      throws CommandException {
+  protected static Result run(
+      Syntax syntax, CommandSession session, String[] words, Action action) {
     Invocation invocation = Invocation.of(syntax, session, syntax.parse(words));
     if (invocation.arguments().has("help")) {
       return new Help(syntax, invocation.style());
     }
     try {
       return action.run(invocation);
-    } catch (CommandException | RuntimeException e) {
+    } catch (RuntimeException e) {
       throw e;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.console;
 
-/** The failure of a command. The message is one line that says what is wrong and what to do. */
-public final class CommandException extends Exception {
+/**
+ * The failure of a command. The message is one line that says what is wrong and what to do.
+ * Unchecked, since it passes through all that a command calls up to the shell.
+ */
+public final class CommandException extends RuntimeException {
   private static final long serialVersionUID = 1L;
   private static final int FAILED = 1;
   private static final int USAGE = 2;

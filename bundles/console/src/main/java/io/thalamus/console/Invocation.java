@@ -83,7 +83,7 @@ public final class Invocation {
    *
    * @throws CommandException where the word cannot be a file name
    */
-  public Path path(String word) throws CommandException {
+  public Path path(String word) {
     try {
       Path path = word.startsWith(FILE) ? address(word) : Path.of(atHome(word));
       Path directory = session.currentDir();

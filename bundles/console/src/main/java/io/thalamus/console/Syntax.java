@@ -157,7 +157,7 @@ public final class Syntax {
    *
    * @throws CommandException where it does not fit
    */
-  public Arguments parse(String... words) throws CommandException {
+  public Arguments parse(String... words) {
     Options known = new Options();
     for (Option option : options()) {
       known.addOption(

@@ -87,12 +87,11 @@ public final class ChaosCommand extends Command {
   @Descriptor("inject faults into a device, by script and by seed, and count them")
   public Result chaos(
       CommandSession session,
-      @Descriptor("DEVICE status|reset|script FILE|FAULT" + OPTIONS) String[] words)
-      throws CommandException {
+      @Descriptor("DEVICE status|reset|script FILE|FAULT" + OPTIONS) String[] words) {
     return run(SYNTAX, session, words, this::chaos);
   }
 
-  private Result chaos(Invocation invocation) throws CommandException {
+  private Result chaos(Invocation invocation) {
     List<String> words = new ArrayList<>(invocation.arguments().operands());
     String device = words.removeFirst();
     FaultStatus status =
@@ -119,7 +118,7 @@ public final class ChaosCommand extends Command {
     return ChaosResult.of(invocation.style(), device, status);
   }
 
-  private FaultStatus status(String device) throws CommandException {
+  private FaultStatus status(String device) {
     if (injectors.find(device).isPresent()) {
       return injectors.find(device).get().status();
     }
@@ -130,13 +129,13 @@ public final class ChaosCommand extends Command {
     return FaultStatus.NONE;
   }
 
-  private FaultStatus add(String device, FaultPlan plan) throws CommandException {
+  private FaultStatus add(String device, FaultPlan plan) {
     FaultInjector injector = injector(device);
     injector.add(plan);
     return injector.status();
   }
 
-  private FaultInjector injector(String device) throws CommandException {
+  private FaultInjector injector(String device) {
     try {
       return injectors.takeOver(device);
     } catch (NoSuchElementException | BundleException e) {
@@ -144,8 +143,7 @@ public final class ChaosCommand extends Command {
     }
   }
 
-  private static void requireLength(Invocation invocation, List<String> words, int atMost)
-      throws CommandException {
+  private static void requireLength(Invocation invocation, List<String> words, int atMost) {
     if (words.size() > atMost) {
       throw invocation.usage(
           "what is \"" + words.get(atMost) + "\" behind " + words.getFirst() + "?");
@@ -153,7 +151,7 @@ public final class ChaosCommand extends Command {
   }
 
   /** Options are the words of a script with dashes. */
-  private static FaultPlan rule(Invocation invocation, List<String> words) throws CommandException {
+  private static FaultPlan rule(Invocation invocation, List<String> words) {
     List<String> all = new ArrayList<>(words);
     for (String name : CONDITIONS) {
       invocation.arguments().text(name).ifPresent(value -> all.addAll(List.of(name, value)));
@@ -168,7 +166,7 @@ public final class ChaosCommand extends Command {
     }
   }
 
-  private static FaultPlan read(Invocation invocation, String name) throws CommandException {
+  private static FaultPlan read(Invocation invocation, String name) {
     try {
       return FaultPlan.parse(Files.readString(invocation.path(name)));
     } catch (FaultScriptException e) {

@@ -107,8 +107,7 @@ public final class ServeCommand extends Command {
 
   /** Runs {@code nn:serve}. */
   @Descriptor("serve a folder of models to clients of the Open Inference Protocol")
-  public Result serve(CommandSession session, @Descriptor(OPTIONS) String[] words)
-      throws CommandException {
+  public Result serve(CommandSession session, @Descriptor(OPTIONS) String[] words) {
     return run(SYNTAX, session, words, this::serve);
   }
 
@@ -188,15 +187,13 @@ public final class ServeCommand extends Command {
     }
   }
 
-  private static Duration millis(Invocation invocation, String name, long otherwise)
-      throws CommandException {
+  private static Duration millis(Invocation invocation, String name, long otherwise) {
     return Duration.ofMillis(
         invocation.arguments().integer(name, 0, LONGEST_MILLIS).orElse(otherwise));
   }
 
   /** Returns the settings of each bundle, by its name without the first words. */
-  private Map<String, Map<String, List<String>>> settings(Invocation invocation, Path models)
-      throws CommandException {
+  private Map<String, Map<String, List<String>>> settings(Invocation invocation, Path models) {
     Map<String, Map<String, List<String>>> settings = new LinkedHashMap<>();
     List<String> set = invocation.arguments().texts("set");
     // A server for which nothing is set need not read what could be.
@@ -254,8 +251,7 @@ public final class ServeCommand extends Command {
         : undeclared;
   }
 
-  private static String port(Invocation invocation, String name, long otherwise)
-      throws CommandException {
+  private static String port(Invocation invocation, String name, long otherwise) {
     return Long.toString(invocation.arguments().integer(name, 0, 65_535).orElse(otherwise));
   }
 
@@ -319,7 +315,7 @@ public final class ServeCommand extends Command {
    * @throws CommandException with the reason if a server cannot listen
    */
   private <T> T await(ServiceTracker<T, T> tracker, String what, Ending ending)
-      throws InterruptedException, CommandException {
+      throws InterruptedException {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(START_SECONDS);
     while (!ending.hasBegun()) {
       T service = tracker.waitForService(LOOK_MILLIS);
@@ -379,7 +375,7 @@ public final class ServeCommand extends Command {
       List<ServiceTracker<HttpServer, HttpServer>> listening,
       Duration grace,
       Duration drain)
-      throws InterruptedException, CommandException {
+      throws InterruptedException {
     if (serving != null) {
       serving.announceEnd();
       for (ServiceTracker<HttpServer, HttpServer> each : listening) {

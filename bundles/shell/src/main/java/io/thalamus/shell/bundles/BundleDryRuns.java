@@ -33,7 +33,7 @@ public final class BundleDryRuns implements DryRuns {
   }
 
   @Override
-  public DryRun begin(String device) throws CommandException {
+  public DryRun begin(String device) {
     turn.lock();
     Bundle bundle;
     try {
@@ -55,7 +55,7 @@ public final class BundleDryRuns implements DryRuns {
     }
   }
 
-  private void end(Bundle bundle) throws CommandException {
+  private void end(Bundle bundle) {
     try {
       bundles.remove(bundle);
     } catch (InterruptedException e) {

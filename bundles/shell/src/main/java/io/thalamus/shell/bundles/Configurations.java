@@ -56,8 +56,7 @@ public final class Configurations {
    *
    * @param changes the values of each; none for a setting that nobody is to have set
    */
-  public void change(Map<Setting, List<String>> changes)
-      throws IOException, CommandException, InterruptedException {
+  public void change(Map<Setting, List<String>> changes) throws IOException, InterruptedException {
     for (String pid : changes.keySet().stream().map(Setting::pid).distinct().toList()) {
       Configuration configuration = admin.getConfiguration(pid, "?");
       Dictionary<String, Object> before = configuration.getProperties();
@@ -82,7 +81,7 @@ public final class Configurations {
   }
 
   /** Events are delivered one after another: when the last one comes, all others have come. */
-  private void awaitTaken() throws IOException, CommandException, InterruptedException {
+  private void awaitTaken() throws IOException, InterruptedException {
     CountDownLatch taken = new CountDownLatch(1);
     ConfigurationListener listener =
         event -> {

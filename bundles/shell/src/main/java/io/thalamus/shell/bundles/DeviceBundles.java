@@ -101,7 +101,7 @@ public final class DeviceBundles {
    * @throws CommandException where there is none, it runs already, or it does not start; then
    *     nothing is left of what was not here before
    */
-  public Bundle install(String word, Path file, boolean isIsolated) throws CommandException {
+  public Bundle install(String word, Path file, boolean isIsolated) {
     boolean named = available().contains(word);
     Path jar = named ? jar(word) : file;
     if (Files.isDirectory(jar)) {
@@ -142,7 +142,7 @@ public final class DeviceBundles {
    *
    * @throws CommandException where there is none, it is installed, or it does not start
    */
-  Bundle tryOut(String word) throws CommandException {
+  Bundle tryOut(String word) {
     if (!available().contains(word)) {
       throw new CommandException(
           "no device "
@@ -161,7 +161,7 @@ public final class DeviceBundles {
   }
 
   /** Installs a jar under a location that says what becomes of its device. */
-  private Bundle installFrom(Path jar, String name, String prefix) throws CommandException {
+  private Bundle installFrom(Path jar, String name, String prefix) {
     try (InputStream in = new BufferedInputStream(Files.newInputStream(jar))) {
       return install(name, prefix + jar.toUri(), in);
     } catch (IOException e) {
@@ -169,8 +169,7 @@ public final class DeviceBundles {
     }
   }
 
-  private Bundle install(String name, String location, InputStream contents)
-      throws CommandException {
+  private Bundle install(String name, String location, InputStream contents) {
     Bundle bundle = null;
     try {
       bundle = framework.installBundle(location, contents);
@@ -191,7 +190,7 @@ public final class DeviceBundles {
   }
 
   /** One that was installed before and does not run. */
-  private Bundle start(Bundle bundle) throws CommandException {
+  private Bundle start(Bundle bundle) {
     try {
       bundle.start();
       return bundle;
@@ -214,8 +213,7 @@ public final class DeviceBundles {
    *
    * @throws CommandException where there is no such device bundle, or the new one does not start
    */
-  public Bundle update(String word, Optional<Path> file)
-      throws CommandException, InterruptedException {
+  public Bundle update(String word, Optional<Path> file) throws InterruptedException {
     Bundle bundle = find(word);
     try {
       if (file.isPresent()) {
@@ -241,7 +239,7 @@ public final class DeviceBundles {
     }
   }
 
-  private static void update(Bundle bundle, Path file) throws BundleException, CommandException {
+  private static void update(Bundle bundle, Path file) throws BundleException {
     try (InputStream in = new BufferedInputStream(Files.newInputStream(file))) {
       bundle.update(in);
     } catch (IOException e) {
@@ -255,14 +253,14 @@ public final class DeviceBundles {
    * @return its symbolic name
    * @throws CommandException where there is no such device bundle, or it does not stop
    */
-  public String uninstall(String word) throws CommandException, InterruptedException {
+  public String uninstall(String word) throws InterruptedException {
     Bundle bundle = find(word);
     remove(bundle);
     return bundle.getSymbolicName();
   }
 
   /** Stops and removes a bundle, and lets go of its classes. */
-  void remove(Bundle bundle) throws CommandException, InterruptedException {
+  void remove(Bundle bundle) throws InterruptedException {
     try {
       bundle.uninstall();
     } catch (BundleException e) {
@@ -271,7 +269,7 @@ public final class DeviceBundles {
     refresh(bundle);
   }
 
-  private Bundle find(String word) throws CommandException {
+  private Bundle find(String word) {
     for (Bundle bundle : here()) {
       if (word.equals(Long.toString(bundle.getBundleId()))
           || word.equals(bundle.getSymbolicName())
@@ -299,7 +297,7 @@ public final class DeviceBundles {
   }
 
   /** Without it the old class loader would live on, and the old classes with it. */
-  private void refresh(Bundle bundle) throws CommandException, InterruptedException {
+  private void refresh(Bundle bundle) throws InterruptedException {
     CountDownLatch done = new CountDownLatch(1);
     framework
         .getBundle()
@@ -323,7 +321,7 @@ public final class DeviceBundles {
    *
    * @throws CommandException where the file is no bundle; the message begins with the file
    */
-  static String symbolicName(Path jar) throws CommandException {
+  static String symbolicName(Path jar) {
     try (JarFile file = new JarFile(jar.toFile())) {
       String header =
           file.getManifest() == null

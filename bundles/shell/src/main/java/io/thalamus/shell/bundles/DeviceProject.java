@@ -62,7 +62,7 @@ public record DeviceProject(Map<String, String> files) {
    *
    * @throws CommandException where it cannot be one
    */
-  public static void check(String name) throws CommandException {
+  public static void check(String name) {
     if (!NAME.matcher(name).matches()) {
       throw new CommandException(
           "'%s' cannot be a device's name; one is up to 40 lower-case letters and digits, a letter first"
@@ -82,7 +82,7 @@ public record DeviceProject(Map<String, String> files) {
    * @param folder does not exist, or is empty
    * @throws CommandException if it cannot be written; then nothing of it is left
    */
-  public void write(String name, Path folder) throws CommandException {
+  public void write(String name, Path folder) {
     Deque<Path> written = new ArrayDeque<>();
     try {
       checkFree(folder);
@@ -104,7 +104,7 @@ public record DeviceProject(Map<String, String> files) {
     }
   }
 
-  private static void checkFree(Path folder) throws IOException, CommandException {
+  private static void checkFree(Path folder) throws IOException {
     if (!Files.isDirectory(folder)) {
       return;
     }

@@ -26,8 +26,7 @@ public final class DeviceTracker {
    *
    * @throws CommandException where the device is refused, or does not come
    */
-  public static void await(NeuralNetworks networks, Bundle bundle)
-      throws CommandException, InterruptedException {
+  public static void await(NeuralNetworks networks, Bundle bundle) throws InterruptedException {
     List<String> devices = DeviceBundles.devices(bundle);
     boolean isIsolated = bundle.getLocation().startsWith(DeviceDriver.ISOLATED_LOCATION);
     long patience = isIsolated ? ISOLATED_PATIENCE_MILLIS : PATIENCE_MILLIS;

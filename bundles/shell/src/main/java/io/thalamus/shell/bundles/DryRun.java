@@ -14,5 +14,5 @@ public interface DryRun extends AutoCloseable {
    * @throws CommandException where the bundle does not go
    */
   @Override
-  void close() throws CommandException;
+  void close();
 }

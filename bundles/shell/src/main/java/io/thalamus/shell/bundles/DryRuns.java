@@ -12,5 +12,5 @@ public interface DryRuns {
    * @throws CommandException where the distribution has none of that name, it is here already, or
    *     its device does not come
    */
-  DryRun begin(String device) throws CommandException;
+  DryRun begin(String device);
 }

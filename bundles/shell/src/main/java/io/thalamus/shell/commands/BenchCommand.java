@@ -103,13 +103,12 @@ public final class BenchCommand extends Command {
 
   @Descriptor("how fast a model is here: latency, throughput, compile time")
   public Result bench(
-      CommandSession session, @Descriptor("MODEL [INPUT...] " + OPTIONS) String[] words)
-      throws CommandException {
+      CommandSession session, @Descriptor("MODEL [INPUT...] " + OPTIONS) String[] words) {
     return run(SYNTAX, session, words, this::measure);
   }
 
   private Result measure(Invocation invocation)
-      throws CommandException, NeuralNetworksException, InterruptedException {
+      throws NeuralNetworksException, InterruptedException {
     Arguments arguments = invocation.arguments();
     int threads = (int) arguments.integer("threads", 1, MOST_THREADS).orElse(1);
     Duration time = seconds(arguments, USUAL_SECONDS);
@@ -153,8 +152,7 @@ public final class BenchCommand extends Command {
       OpenModel model,
       List<Tensor> values,
       CompilationOptions options,
-      Duration time)
-      throws CommandException {
+      Duration time) {
     Profiler profiler = new Profiler(model.model(), values);
     List<String> wanted = options.devices();
     if (wanted.isEmpty()) {
@@ -199,7 +197,7 @@ public final class BenchCommand extends Command {
   }
 
   /** Returns the value of {@code --seconds}. */
-  static Duration seconds(Arguments arguments, double usual) throws CommandException {
+  static Duration seconds(Arguments arguments, double usual) {
     return Duration.ofNanos(Math.round(arguments.positive("seconds").orElse(usual) * 1e9));
   }
 }

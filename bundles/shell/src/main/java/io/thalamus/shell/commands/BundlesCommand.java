@@ -7,7 +7,6 @@ import io.thalamus.api.NeuralNetworks;
 import io.thalamus.console.Candidates;
 import io.thalamus.console.Candidates.Kind;
 import io.thalamus.console.Command;
-import io.thalamus.console.CommandException;
 import io.thalamus.console.Invocation;
 import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
@@ -105,8 +104,7 @@ public final class BundlesCommand extends Command {
 
   @Descriptor("install and start a device bundle, by its short name or out of a file")
   public Result install(
-      CommandSession session, @Descriptor("NAME_OR_FILE " + OPTIONS) String[] words)
-      throws CommandException {
+      CommandSession session, @Descriptor("NAME_OR_FILE " + OPTIONS) String[] words) {
     return change(
         INSTALL,
         session,
@@ -131,8 +129,7 @@ public final class BundlesCommand extends Command {
 
   @Descriptor("replace a device bundle by its file as that is now, or by another one")
   public Result update(
-      CommandSession session, @Descriptor("DEVICE [FILE] " + OPTIONS) String[] words)
-      throws CommandException {
+      CommandSession session, @Descriptor("DEVICE [FILE] " + OPTIONS) String[] words) {
     return change(
         UPDATE,
         session,
@@ -156,8 +153,7 @@ public final class BundlesCommand extends Command {
   }
 
   @Descriptor("remove a device bundle")
-  public Result uninstall(CommandSession session, @Descriptor("DEVICE " + OPTIONS) String[] words)
-      throws CommandException {
+  public Result uninstall(CommandSession session, @Descriptor("DEVICE " + OPTIONS) String[] words) {
     return change(
         UNINSTALL,
         session,
@@ -177,16 +173,14 @@ public final class BundlesCommand extends Command {
   /** A change to a bundle. */
   @FunctionalInterface
   private interface Changing {
-    Change run(Invocation invocation) throws CommandException, InterruptedException;
+    Change run(Invocation invocation) throws InterruptedException;
   }
 
-  private Result change(Syntax syntax, CommandSession session, String[] words, Changing changing)
-      throws CommandException {
+  private Result change(Syntax syntax, CommandSession session, String[] words, Changing changing) {
     return run(syntax, session, words, invocation -> change(invocation, changing));
   }
 
-  private Result change(Invocation invocation, Changing changing)
-      throws CommandException, InterruptedException {
+  private Result change(Invocation invocation, Changing changing) throws InterruptedException {
     Map<String, List<Map<String, Integer>>> before = placements();
     long start = System.nanoTime();
     Change change = changing.run(invocation);

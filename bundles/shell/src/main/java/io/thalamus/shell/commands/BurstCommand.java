@@ -6,7 +6,6 @@ import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Tensor;
 import io.thalamus.console.Arguments;
 import io.thalamus.console.Command;
-import io.thalamus.console.CommandException;
 import io.thalamus.console.Invocation;
 import io.thalamus.console.Progress;
 import io.thalamus.console.Result;
@@ -71,12 +70,11 @@ public final class BurstCommand extends Command {
   /** Runs the command. */
   @Descriptor("the latencies of many executions by burst, live")
   public Result burst(
-      CommandSession session, @Descriptor("MODEL [INPUT...] " + OPTIONS) String[] words)
-      throws CommandException {
+      CommandSession session, @Descriptor("MODEL [INPUT...] " + OPTIONS) String[] words) {
     return run(SYNTAX, session, words, this::measure);
   }
 
-  private Result measure(Invocation invocation) throws CommandException, NeuralNetworksException {
+  private Result measure(Invocation invocation) throws NeuralNetworksException {
     Arguments arguments = invocation.arguments();
     List<String> words = arguments.operands().subList(1, arguments.operands().size());
     try (Inputs inputs = new Inputs(invocation);

@@ -7,7 +7,6 @@ import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.console.Candidates;
 import io.thalamus.console.Command;
-import io.thalamus.console.CommandException;
 import io.thalamus.console.Invocation;
 import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
@@ -60,12 +59,11 @@ public final class CacheCommand extends Command {
   @Descriptor("compilations that are stored: list, check, remove, and why one would not be used")
   public Result cache(
       CommandSession session,
-      @Descriptor("[ls | verify | gc | why MODEL] [DIR] " + OPTIONS) String[] words)
-      throws CommandException {
+      @Descriptor("[ls | verify | gc | why MODEL] [DIR] " + OPTIONS) String[] words) {
     return run(SYNTAX, session, words, this::act);
   }
 
-  private Result act(Invocation invocation) throws CommandException, NeuralNetworksException {
+  private Result act(Invocation invocation) throws NeuralNetworksException {
     List<String> words = invocation.arguments().operands();
     String action = words.isEmpty() ? "ls" : words.getFirst();
     return switch (action) {
@@ -85,8 +83,7 @@ public final class CacheCommand extends Command {
     };
   }
 
-  private static Path directory(List<String> words, int index, Invocation invocation)
-      throws CommandException {
+  private static Path directory(List<String> words, int index, Invocation invocation) {
     if (words.size() > index + 1) {
       throw invocation.usage("'" + words.get(index + 1) + "' is one word too many");
     }
@@ -95,8 +92,7 @@ public final class CacheCommand extends Command {
         : CacheFolder.usual();
   }
 
-  private Result verify(Path directory, Invocation invocation)
-      throws NeuralNetworksException, CommandException {
+  private Result verify(Path directory, Invocation invocation) throws NeuralNetworksException {
     List<Check> checks = cache.verify(directory);
     CacheChecksResult result =
         new CacheChecksResult(
@@ -112,8 +108,7 @@ public final class CacheCommand extends Command {
             : Units.count(bad) + " entries are damaged; the next compilations write them anew");
   }
 
-  private Result collect(Path directory, Invocation invocation)
-      throws NeuralNetworksException, CommandException {
+  private Result collect(Path directory, Invocation invocation) throws NeuralNetworksException {
     OptionalDouble bytes = invocation.arguments().positive("bytes");
     long limit = bytes.isPresent() ? Math.round(bytes.getAsDouble()) : cache.quotaBytes();
     return CacheGoneResult.of(
@@ -123,8 +118,7 @@ public final class CacheCommand extends Command {
         invocation.style());
   }
 
-  private Result why(List<String> words, Invocation invocation)
-      throws NeuralNetworksException, CommandException {
+  private Result why(List<String> words, Invocation invocation) throws NeuralNetworksException {
     if (words.size() < 2) {
       throw invocation.usage("nn:cache why MODEL asks for a model");
     }

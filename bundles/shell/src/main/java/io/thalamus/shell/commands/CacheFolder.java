@@ -31,7 +31,7 @@ final class CacheFolder {
   }
 
   /** Returns the directory of {@code --cache}, where that is given. */
-  static Optional<Path> asked(Invocation invocation) throws CommandException {
+  static Optional<Path> asked(Invocation invocation) {
     Optional<String> word = invocation.arguments().text(OPTION);
     if (word.isPresent() && word.get().isBlank()) {
       throw invocation.usage("--cache DIR names a directory, or - for the storage's cache");
@@ -40,18 +40,17 @@ final class CacheFolder {
   }
 
   /** Returns the caching of a model that {@code --cache} asks for. */
-  static Optional<CacheOptions> asked(Invocation invocation, LoadedModel model)
-      throws CommandException {
+  static Optional<CacheOptions> asked(Invocation invocation, LoadedModel model) {
     return asked(invocation).map(directory -> of(directory, model));
   }
 
   /** Returns the directory that a word of the command line means. */
-  static Path directory(String word, Invocation invocation) throws CommandException {
+  static Path directory(String word, Invocation invocation) {
     return word.equals(USUAL) ? usual() : invocation.path(word);
   }
 
   /** Returns the cache in the storage directory. */
-  static Path usual() throws CommandException {
+  static Path usual() {
     Bundle bundle = FrameworkUtil.getBundle(CacheFolder.class);
     String storage =
         bundle == null ? null : bundle.getBundleContext().getProperty("thalamus.storage");

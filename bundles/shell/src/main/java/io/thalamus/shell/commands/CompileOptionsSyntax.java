@@ -45,7 +45,7 @@ final class CompileOptionsSyntax {
   }
 
   /** Returns the options that the user wants. */
-  static CompilationOptions options(Arguments arguments) throws CommandException {
+  static CompilationOptions options(Arguments arguments) {
     CompilationOptions options =
         CompilationOptions.DEFAULT.withDevices(arguments.list("device").orElse(List.of()));
     options =

@@ -76,8 +76,7 @@ public final class ConfigCommand extends Command {
 
   @Descriptor("the settings of what is here: show, change, reset")
   public Result config(
-      CommandSession session, @Descriptor("[NAME | NAME=VALUE]... " + OPTIONS) String[] words)
-      throws CommandException {
+      CommandSession session, @Descriptor("[NAME | NAME=VALUE]... " + OPTIONS) String[] words) {
     return run(SYNTAX, session, words, this::config);
   }
 
@@ -117,8 +116,7 @@ public final class ConfigCommand extends Command {
   }
 
   /** Returns the settings of these names, or whose names begin with them; all for no name. */
-  private static List<Setting> named(DeclaredSettings declared, List<String> names)
-      throws CommandException {
+  private static List<Setting> named(DeclaredSettings declared, List<String> names) {
     if (names.isEmpty()) {
       return declared.settings();
     }
@@ -139,8 +137,7 @@ public final class ConfigCommand extends Command {
 
   /** Returns the values that settings are to get; none for one that is to be reset. */
   private static Map<Setting, List<String>> changes(
-      DeclaredSettings declared, List<String> operands, Invocation invocation)
-      throws CommandException {
+      DeclaredSettings declared, List<String> operands, Invocation invocation) {
     boolean isReset = invocation.arguments().has(RESET);
     Map<Setting, List<String>> changes = new LinkedHashMap<>();
     for (String word : operands) {
@@ -171,8 +168,7 @@ public final class ConfigCommand extends Command {
     return changes;
   }
 
-  private static Setting setting(DeclaredSettings declared, String name, Invocation invocation)
-      throws CommandException {
+  private static Setting setting(DeclaredSettings declared, String name, Invocation invocation) {
     Optional<Setting> found =
         declared.settings().stream().filter(each -> each.name().equals(name)).findFirst();
     if (found.isPresent()) {
@@ -188,7 +184,7 @@ public final class ConfigCommand extends Command {
             + " to come");
   }
 
-  private void keep(String name, List<String> values) throws CommandException {
+  private void keep(String name, List<String> values) {
     if (values.isEmpty()) {
       kept.reset(name);
       return;

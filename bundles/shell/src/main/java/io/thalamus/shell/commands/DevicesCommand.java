@@ -3,7 +3,6 @@ package io.thalamus.shell.commands;
 
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.console.Command;
-import io.thalamus.console.CommandException;
 import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
 import io.thalamus.shell.bundles.IsolatedProcess;
@@ -47,8 +46,7 @@ public final class DevicesCommand extends Command {
   }
 
   @Descriptor("the devices that are here: type, version, feature level, state")
-  public Result devices(CommandSession session, @Descriptor(OPTIONS) String[] words)
-      throws CommandException {
+  public Result devices(CommandSession session, @Descriptor(OPTIONS) String[] words) {
     return run(
         SYNTAX,
         session,

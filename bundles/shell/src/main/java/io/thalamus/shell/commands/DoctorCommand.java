@@ -4,7 +4,6 @@ package io.thalamus.shell.commands;
 import io.thalamus.api.CompilationCache;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.console.Command;
-import io.thalamus.console.CommandException;
 import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
 import io.thalamus.shell.doctor.Diagnostics;
@@ -41,8 +40,7 @@ public final class DoctorCommand extends Command {
   }
 
   @Descriptor("what is slow or missing here, and how to mend it")
-  public Result doctor(CommandSession session, @Descriptor(OPTIONS) String[] words)
-      throws CommandException {
+  public Result doctor(CommandSession session, @Descriptor(OPTIONS) String[] words) {
     return run(
         SYNTAX,
         session,

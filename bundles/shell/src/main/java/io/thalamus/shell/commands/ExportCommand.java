@@ -53,12 +53,11 @@ public final class ExportCommand extends Command {
 
   @Descriptor("write a model as JSON, which is read again")
   public Result export(
-      CommandSession session, @Descriptor("MODEL DIR-or-FILE " + OPTIONS) String[] words)
-      throws CommandException {
+      CommandSession session, @Descriptor("MODEL DIR-or-FILE " + OPTIONS) String[] words) {
     return run(SYNTAX, session, words, this::write);
   }
 
-  private Result write(Invocation invocation) throws CommandException {
+  private Result write(Invocation invocation) {
     String word = invocation.arguments().operands().get(1);
     Path target = invocation.path(word);
     try (OpenModel model = models.open(invocation)) {

@@ -3,7 +3,6 @@ package io.thalamus.shell.commands;
 
 import io.thalamus.console.Candidates;
 import io.thalamus.console.Command;
-import io.thalamus.console.CommandException;
 import io.thalamus.console.Invocation;
 import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
@@ -44,8 +43,7 @@ public final class HelpCommand extends Command {
   }
 
   @Descriptor("the commands, or what one of them takes")
-  public Result help(CommandSession session, @Descriptor("[COMMAND] " + OPTIONS) String[] words)
-      throws CommandException {
+  public Result help(CommandSession session, @Descriptor("[COMMAND] " + OPTIONS) String[] words) {
     return run(
         SYNTAX,
         session,

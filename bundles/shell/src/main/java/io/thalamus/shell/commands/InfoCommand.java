@@ -2,7 +2,6 @@
 package io.thalamus.shell.commands;
 
 import io.thalamus.console.Command;
-import io.thalamus.console.CommandException;
 import io.thalamus.console.Invocation;
 import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
@@ -46,12 +45,11 @@ public final class InfoCommand extends Command {
   }
 
   @Descriptor("what a model is: operations, inputs, outputs, constants, MACs, normalization")
-  public Result info(CommandSession session, @Descriptor("MODEL " + OPTIONS) String[] words)
-      throws CommandException {
+  public Result info(CommandSession session, @Descriptor("MODEL " + OPTIONS) String[] words) {
     return run(SYNTAX, session, words, this::describe);
   }
 
-  private Result describe(Invocation invocation) throws CommandException {
+  private Result describe(Invocation invocation) {
     try (OpenModel model = models.open(invocation)) {
       InfoResult result = InfoResult.of(model.loaded(), invocation.style());
       Optional<String> file = invocation.arguments().text("svg");

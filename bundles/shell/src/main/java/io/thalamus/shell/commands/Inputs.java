@@ -48,7 +48,7 @@ final class Inputs implements AutoCloseable {
   private final List<HardwareBuffer.Lock> locks = new ArrayList<>();
 
   /** Reads {@code --mean} and {@code --std}. */
-  Inputs(Invocation invocation) throws CommandException {
+  Inputs(Invocation invocation) {
     this.invocation = invocation;
     this.mean = invocation.arguments().numbers("mean");
     this.std = invocation.arguments().numbers("std");
@@ -67,8 +67,7 @@ final class Inputs implements AutoCloseable {
    * @throws CommandException where there are too many or too few words, a picture's normalization
    *     is not known, or a file cannot be read or does not fit
    */
-  List<Tensor> read(ModelFile file, List<String> words)
-      throws CommandException, NeuralNetworksException {
+  List<Tensor> read(ModelFile file, List<String> words) throws NeuralNetworksException {
     Subgraph main = file.model().main();
     int wanted = main.inputIndexes().size();
     if (words.size() > wanted || words.size() < file.neededInputs()) {
@@ -94,7 +93,7 @@ final class Inputs implements AutoCloseable {
 
   private Tensor read(
       String word, Operand compiled, Operand open, Optional<ModelFile.Normalization> stated)
-      throws CommandException, NeuralNetworksException {
+      throws NeuralNetworksException {
     if (word.startsWith(RANDOM)) {
       return InputFile.random(seed(word), compiled);
     }
@@ -141,8 +140,7 @@ final class Inputs implements AutoCloseable {
   }
 
   /** The bytes of another process's buffer, where they are. */
-  private Tensor frame(String handle, Operand operand)
-      throws CommandException, NeuralNetworksException {
+  private Tensor frame(String handle, Operand operand) throws NeuralNetworksException {
     HardwareBuffer buffer;
     try {
       buffer = HardwareBuffer.open(HardwareBufferHandle.parse(handle));
@@ -163,7 +161,7 @@ final class Inputs implements AutoCloseable {
     buffers.forEach(HardwareBuffer::close);
   }
 
-  private long seed(String word) throws CommandException {
+  private long seed(String word) {
     try {
       return Long.parseLong(word.substring(RANDOM.length()));
     } catch (NumberFormatException e) {

@@ -25,7 +25,7 @@ record Labels(List<String> names, boolean asked, String source) {
   /**
    * Returns those that the user names, else the model file's, else {@code labels.txt} beside it.
    */
-  static Labels find(LoadedModel model, Invocation invocation) throws CommandException {
+  static Labels find(LoadedModel model, Invocation invocation) {
     Optional<String> word = invocation.arguments().text("labels");
     if (word.isPresent()) {
       return new Labels(read(invocation.path(word.get())), true, word.get());
@@ -45,7 +45,7 @@ record Labels(List<String> names, boolean asked, String source) {
    *
    * @throws CommandException where the user named them and they do not fit
    */
-  List<String> of(long classes) throws CommandException {
+  List<String> of(long classes) {
     if (names.size() == classes) {
       return names;
     }
@@ -57,7 +57,7 @@ record Labels(List<String> names, boolean asked, String source) {
     return List.of();
   }
 
-  private static List<String> read(Path file) throws CommandException {
+  private static List<String> read(Path file) {
     try {
       List<String> lines = Files.readAllLines(file).stream().map(String::strip).toList();
       int end = lines.size();

@@ -5,7 +5,6 @@ import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
 import io.thalamus.console.Command;
-import io.thalamus.console.CommandException;
 import io.thalamus.console.Invocation;
 import io.thalamus.console.Progress;
 import io.thalamus.console.Result;
@@ -54,12 +53,11 @@ public final class MeasureCommand extends Command {
   }
 
   @Descriptor("time the operations of a model on each device, for predictions and policies")
-  public Result measure(CommandSession session, @Descriptor("MODEL " + OPTIONS) String[] words)
-      throws CommandException {
+  public Result measure(CommandSession session, @Descriptor("MODEL " + OPTIONS) String[] words) {
     return run(SYNTAX, session, words, this::time);
   }
 
-  private Result time(Invocation invocation) throws CommandException, NeuralNetworksException {
+  private Result time(Invocation invocation) throws NeuralNetworksException {
     Duration patience = BenchCommand.seconds(invocation.arguments(), USUAL_SECONDS);
     try (OpenModel model = models.open(invocation);
         Progress progress = invocation.progress()) {

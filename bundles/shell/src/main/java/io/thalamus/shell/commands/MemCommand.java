@@ -3,7 +3,6 @@ package io.thalamus.shell.commands;
 
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.console.Command;
-import io.thalamus.console.CommandException;
 import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
 import io.thalamus.shell.results.MemResult;
@@ -36,8 +35,7 @@ public final class MemCommand extends Command {
   }
 
   @Descriptor("the memories that applications made: name, bytes, where, what for")
-  public Result mem(CommandSession session, @Descriptor(OPTIONS) String[] words)
-      throws CommandException {
+  public Result mem(CommandSession session, @Descriptor(OPTIONS) String[] words) {
     return run(
         SYNTAX,
         session,

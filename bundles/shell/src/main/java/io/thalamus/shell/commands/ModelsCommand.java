@@ -4,7 +4,6 @@ package io.thalamus.shell.commands;
 import io.thalamus.console.Candidates;
 import io.thalamus.console.Candidates.Kind;
 import io.thalamus.console.Command;
-import io.thalamus.console.CommandException;
 import io.thalamus.console.Invocation;
 import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
@@ -69,19 +68,17 @@ public final class ModelsCommand extends Command {
   }
 
   @Descriptor("the loaded models, and where their operations are")
-  public Result models(CommandSession session, @Descriptor(OPTIONS) String[] words)
-      throws CommandException {
+  public Result models(CommandSession session, @Descriptor(OPTIONS) String[] words) {
     return run(
         MODELS, session, words, invocation -> ModelsResult.of(models.kept(), invocation.style()));
   }
 
   @Descriptor("load a model and keep it under a name")
-  public Result load(CommandSession session, @Descriptor("FILE " + OPTIONS) String[] words)
-      throws CommandException {
+  public Result load(CommandSession session, @Descriptor("FILE " + OPTIONS) String[] words) {
     return run(LOAD, session, words, this::load);
   }
 
-  private Result load(Invocation invocation) throws CommandException {
+  private Result load(Invocation invocation) {
     Path file = invocation.path(invocation.operand());
     String name = invocation.arguments().text("name").orElseGet(() -> name(file));
     if (name.isBlank() || name.contains("/")) {
@@ -104,8 +101,7 @@ public final class ModelsCommand extends Command {
   }
 
   @Descriptor("forget a loaded model and its compilations")
-  public Result unload(CommandSession session, @Descriptor("NAME " + OPTIONS) String[] words)
-      throws CommandException {
+  public Result unload(CommandSession session, @Descriptor("NAME " + OPTIONS) String[] words) {
     return run(
         UNLOAD,
         session,

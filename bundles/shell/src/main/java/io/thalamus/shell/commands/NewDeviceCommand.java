@@ -69,17 +69,17 @@ public final class NewDeviceCommand extends Command implements Function {
   }
 
   @Override
-  public Object execute(CommandSession session, List<Object> words) throws CommandException {
+  public Object execute(CommandSession session, List<Object> words) {
     return newDevice(session, words.stream().map(String::valueOf).toArray(String[]::new));
   }
 
   @Descriptor("write a Maven project with a device to be filled, and its test by the kit")
-  public Result newDevice(CommandSession session, @Descriptor("NAME DIR " + OPTIONS) String[] words)
-      throws CommandException {
+  public Result newDevice(
+      CommandSession session, @Descriptor("NAME DIR " + OPTIONS) String[] words) {
     return run(SYNTAX, session, words, this::write);
   }
 
-  private Result write(Invocation invocation) throws CommandException, IOException {
+  private Result write(Invocation invocation) throws IOException {
     String name = invocation.operand();
     DeviceProject.check(name);
     Set<String> names = taken.get();

@@ -65,12 +65,11 @@ public final class PlanCommand extends Command {
   }
 
   @Descriptor("which operation goes where, at which cost, and what crosses each boundary")
-  public Result plan(CommandSession session, @Descriptor("MODEL " + OPTIONS) String[] words)
-      throws CommandException {
+  public Result plan(CommandSession session, @Descriptor("MODEL " + OPTIONS) String[] words) {
     return run(SYNTAX, session, words, this::plan);
   }
 
-  private Result plan(Invocation invocation) throws CommandException, NeuralNetworksException {
+  private Result plan(Invocation invocation) throws NeuralNetworksException {
     try (OpenModel model = models.open(invocation)) {
       PlanResult result =
           new PlanResult(
@@ -93,8 +92,7 @@ public final class PlanCommand extends Command {
     }
   }
 
-  private Plan plan(Model model, Invocation invocation)
-      throws NeuralNetworksException, CommandException {
+  private Plan plan(Model model, Invocation invocation) throws NeuralNetworksException {
     CompilationOptions options = CompileOptionsSyntax.options(invocation.arguments());
     Optional<String> changes = invocation.arguments().text("what-if");
     return changes.isEmpty()
@@ -104,7 +102,7 @@ public final class PlanCommand extends Command {
 
   /** Returns the plan with the devices that --what-if leaves. */
   private Plan plan(Model model, CompilationOptions options, String changes, Invocation invocation)
-      throws NeuralNetworksException, CommandException {
+      throws NeuralNetworksException {
     List<String> here =
         networks.devices().stream()
             .filter(device -> device.state() == DeviceDescription.State.AVAILABLE)
@@ -144,8 +142,7 @@ public final class PlanCommand extends Command {
     Plan run() throws NeuralNetworksException;
   }
 
-  private Plan planWith(List<String> others, Planning planning)
-      throws NeuralNetworksException, CommandException {
+  private Plan planWith(List<String> others, Planning planning) throws NeuralNetworksException {
     if (others.isEmpty()) {
       return planning.run();
     }

@@ -2,7 +2,6 @@
 package io.thalamus.shell.commands;
 
 import io.thalamus.console.Command;
-import io.thalamus.console.CommandException;
 import io.thalamus.console.Invocation;
 import io.thalamus.console.Progress;
 import io.thalamus.console.Result;
@@ -43,12 +42,11 @@ public final class QosCommand extends Command {
 
   /** Runs the command. */
   @Descriptor("what devices and applications do now: queues, preemptions, misses")
-  public Result qos(CommandSession session, @Descriptor(OPTIONS) String[] words)
-      throws CommandException {
+  public Result qos(CommandSession session, @Descriptor(OPTIONS) String[] words) {
     return run(SYNTAX, session, words, QosCommand::watch);
   }
 
-  private static Result watch(Invocation invocation) throws CommandException {
+  private static Result watch(Invocation invocation) {
     Duration time = BenchCommand.seconds(invocation.arguments(), USUAL_SECONDS);
     QosWindow window = new QosWindow();
     boolean isInterrupted = false;

@@ -9,7 +9,6 @@ import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Tensor;
 import io.thalamus.console.Arguments;
 import io.thalamus.console.Command;
-import io.thalamus.console.CommandException;
 import io.thalamus.console.Invocation;
 import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
@@ -80,12 +79,11 @@ public final class RunCommand extends Command {
 
   @Descriptor("one inference: best classes or a summary of the outputs, and what ran where")
   public Result run(
-      CommandSession session, @Descriptor("MODEL [INPUT...] " + OPTIONS) String[] words)
-      throws CommandException {
+      CommandSession session, @Descriptor("MODEL [INPUT...] " + OPTIONS) String[] words) {
     return run(SYNTAX, session, words, this::infer);
   }
 
-  private Result infer(Invocation invocation) throws CommandException, NeuralNetworksException {
+  private Result infer(Invocation invocation) throws NeuralNetworksException {
     Arguments arguments = invocation.arguments();
     OptionalDouble deadline = arguments.positive("deadline");
     Optional<Duration> timeout =
@@ -132,7 +130,7 @@ public final class RunCommand extends Command {
     }
   }
 
-  private static List<Path> outputs(Invocation invocation) throws CommandException {
+  private static List<Path> outputs(Invocation invocation) {
     List<Path> files = new ArrayList<>();
     for (String name : invocation.arguments().texts("output")) {
       if (!OutputFile.accepts(name)) {
@@ -145,8 +143,7 @@ public final class RunCommand extends Command {
 
   /** Returns the best classes, where the only output is one score for each class. */
   private static Optional<Classification> classes(
-      List<Tensor> inputs, TimedInference.Outcome outcome, Labels labels, int top)
-      throws CommandException {
+      List<Tensor> inputs, TimedInference.Outcome outcome, Labels labels, int top) {
     boolean isOne = outcome.answer().outputs().size() == 1;
     if (!isOne || !Classification.fits(outcome.answer().outputs().getFirst(), inputs)) {
       return Optional.empty();

@@ -3,7 +3,6 @@ package io.thalamus.shell.commands;
 
 import io.thalamus.console.Arguments;
 import io.thalamus.console.Command;
-import io.thalamus.console.CommandException;
 import io.thalamus.console.Invocation;
 import io.thalamus.console.Result;
 import io.thalamus.console.Syntax;
@@ -47,8 +46,7 @@ public final class TraceCommand extends Command {
   /** Runs the command. */
   @Descriptor("record what runs where and when: a trace for Perfetto, or a picture")
   public Result trace(
-      CommandSession session, @Descriptor("FILE [-- COMMAND...] " + OPTIONS) String[] words)
-      throws CommandException {
+      CommandSession session, @Descriptor("FILE [-- COMMAND...] " + OPTIONS) String[] words) {
     return run(SYNTAX, session, words, invocation -> record(session, invocation));
   }
 

@@ -88,12 +88,11 @@ public final class VerifyCommand extends Command {
   }
 
   @Descriptor("run conformance vectors; the last line is: N passed, N failed, N skipped")
-  public Result verify(CommandSession session, @Descriptor("DIR " + OPTIONS) String[] words)
-      throws CommandException {
+  public Result verify(CommandSession session, @Descriptor("DIR " + OPTIONS) String[] words) {
     return run(SYNTAX, session, words, this::verify);
   }
 
-  private Result verify(Invocation invocation) throws CommandException, InterruptedException {
+  private Result verify(Invocation invocation) throws InterruptedException {
     Arguments arguments = invocation.arguments();
     VectorSuite suite =
         VectorSuite.of(invocation.path(invocation.operand())).with(filter(invocation));
@@ -127,7 +126,7 @@ public final class VerifyCommand extends Command {
         Units.plural(report.failed(), "example") + " of " + report.results().size() + " failed");
   }
 
-  private static VectorFilter filter(Invocation invocation) throws CommandException {
+  private static VectorFilter filter(Invocation invocation) {
     String glob = invocation.arguments().text("filter").orElse("**");
     try {
       return VectorFilter.of(glob);
@@ -137,7 +136,7 @@ public final class VerifyCommand extends Command {
     }
   }
 
-  private NeuralNetworksTarget target(Arguments arguments) throws CommandException {
+  private NeuralNetworksTarget target(Arguments arguments) {
     // A device that fails is to be seen to fail: no other may replace it.
     CompilationOptions options =
         CompilationOptions.DEFAULT
@@ -149,7 +148,7 @@ public final class VerifyCommand extends Command {
         arguments.choice("memory", ArgumentMemory.class).orElse(ArgumentMemory.PLAIN));
   }
 
-  private static RunOptions options(Arguments arguments) throws CommandException {
+  private static RunOptions options(Arguments arguments) {
     return RunOptions.DEFAULT
         .with(arguments.choice("mode", RunOptions.Mode.class).orElse(RunOptions.Mode.SYNC))
         .with(
@@ -164,7 +163,7 @@ public final class VerifyCommand extends Command {
 
   private static SuiteReport run(
       VectorSuite suite, NeuralNetworksTarget target, RunOptions options, Invocation invocation)
-      throws CommandException, InterruptedException {
+      throws InterruptedException {
     if (!Files.exists(suite.root())) {
       throw new CommandException("no such file or folder: " + suite.root());
     }
@@ -185,7 +184,7 @@ public final class VerifyCommand extends Command {
     }
   }
 
-  private static void write(SuiteReport report, Path file) throws CommandException {
+  private static void write(SuiteReport report, Path file) {
     try {
       OutputFile.write(file, report::writeJUnitXml);
     } catch (IOException e) {

@@ -101,7 +101,7 @@ public final class Bench {
    */
   public List<Figures> run(
       List<CompilationOptions> contenders, Duration time, Consumer<String> progress)
-      throws NeuralNetworksException, CommandException, InterruptedException {
+      throws NeuralNetworksException, InterruptedException {
     List<Contender> all = new ArrayList<>();
     ExecutorService executor =
         Executors.newFixedThreadPool(
@@ -161,8 +161,7 @@ public final class Bench {
       caching = options.caching().isPresent() ? compilation.caching() : List.of();
     }
 
-    void round(ExecutorService executor, long nanosToRun, int most)
-        throws CommandException, InterruptedException {
+    void round(ExecutorService executor, long nanosToRun, int most) throws InterruptedException {
       long start = System.nanoTime();
       List<Future<long[]>> running = new ArrayList<>();
       for (int i = 0; i < threads; i++) {
@@ -183,7 +182,7 @@ public final class Bench {
       spent += System.nanoTime() - start;
     }
 
-    private long[] loop(long end, int most) throws CommandException {
+    private long[] loop(long end, int most) {
       TimedInference inference = new TimedInference(compilation, inputs, Execution::compute);
       long[] times = new long[64];
       int count = 0;

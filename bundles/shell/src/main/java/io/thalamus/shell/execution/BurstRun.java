@@ -76,7 +76,7 @@ public final class BurstRun {
    * @throws CommandException where an execution fails
    */
   public Figures run(OptionalDouble rate, Duration time, Consumer<Figures> live)
-      throws NeuralNetworksException, CommandException {
+      throws NeuralNetworksException {
     try (Compilation compilation = networks.compile(model, options);
         Burst burst = compilation.createBurst()) {
       TimedInference inference =
@@ -102,8 +102,7 @@ public final class BurstRun {
     }
   }
 
-  private static Answer warmUp(TimedInference inference)
-      throws NeuralNetworksException, CommandException {
+  private static Answer warmUp(TimedInference inference) throws NeuralNetworksException {
     long start = System.nanoTime();
     Answer answer;
     do {

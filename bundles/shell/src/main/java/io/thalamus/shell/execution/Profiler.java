@@ -50,8 +50,7 @@ public final class Profiler {
    * @throws CommandException where an output has no size before the execution
    * @throws DeviceException where the device cannot tell, or fails
    */
-  public ExecutionProfile profile(Device device, Duration time)
-      throws CommandException, DeviceException {
+  public ExecutionProfile profile(Device device, Duration time) throws DeviceException {
     List<SharedMemory> memories = new ArrayList<>();
     try (PreparedModel prepared = device.prepare(model, PrepareConfig.DEFAULT)) {
       Request request = request(memories);
@@ -76,7 +75,7 @@ public final class Profiler {
     return values[values.length / 2];
   }
 
-  private Request request(List<SharedMemory> memories) throws CommandException {
+  private Request request(List<SharedMemory> memories) {
     Subgraph graph = model.main();
     List<Request.Argument> in = new ArrayList<>();
     for (Tensor input : inputs) {

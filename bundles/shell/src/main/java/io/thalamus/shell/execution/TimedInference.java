@@ -50,7 +50,7 @@ public final class TimedInference {
    *
    * @throws CommandException where one execution fails
    */
-  public Outcome run(int times) throws CommandException {
+  public Outcome run(int times) {
     long[] all = new long[times];
     Answer last = null;
     for (int i = 0; i < times; i++) {

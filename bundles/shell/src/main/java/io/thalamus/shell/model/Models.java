@@ -65,7 +65,7 @@ public final class Models {
   }
 
   /** Opens the model that a command's first word names: see {@link #open(String, Path)}. */
-  public OpenModel open(Invocation invocation) throws CommandException {
+  public OpenModel open(Invocation invocation) {
     String word = invocation.operand();
     ReadOptions choices = ReadChoices.of(invocation);
     try {
@@ -122,14 +122,14 @@ public final class Models {
    * @param file where it would be as a file
    * @throws CommandException where there is neither
    */
-  public OpenModel open(String word, Path file) throws CommandException {
+  public OpenModel open(String word, Path file) {
     Optional<OpenModel> use = use(word);
     return use.isPresent()
         ? use.get()
         : new FileModel(networks, load(checked(word, file), ReadOptions.DEFAULT));
   }
 
-  private Path checked(String word, Path file) throws CommandException {
+  private Path checked(String word, Path file) {
     if (!Files.exists(file) && !kept().isEmpty()) {
       throw new CommandException(
           "no model file and no loaded model is called %s; loaded are %s"
@@ -152,8 +152,7 @@ public final class Models {
       String name,
       Path file,
       Invocation invocation,
-      Function<LoadedModel, Optional<CacheOptions>> caching)
-      throws CommandException {
+      Function<LoadedModel, Optional<CacheOptions>> caching) {
     return keep(name, file, ReadChoices.of(invocation), caching);
   }
 
@@ -161,8 +160,7 @@ public final class Models {
       String name,
       Path file,
       ReadOptions choices,
-      Function<LoadedModel, Optional<CacheOptions>> caching)
-      throws CommandException {
+      Function<LoadedModel, Optional<CacheOptions>> caching) {
     requireFree(name);
     LoadedModel loaded = load(file, choices);
     ResidentModel model = new ResidentModel(networks, name, loaded, caching.apply(loaded));
@@ -179,7 +177,7 @@ public final class Models {
     return keep(name, file, choices, caching);
   }
 
-  private void requireFree(String name) throws CommandException {
+  private void requireFree(String name) {
     if (names().contains(name)) {
       throw new CommandException(
           "a model called " + name + " is loaded already; choose another --name, or nn:unload it");
@@ -191,7 +189,7 @@ public final class Models {
    *
    * @throws CommandException where there is none of this name
    */
-  public void unload(String name) throws CommandException {
+  public void unload(String name) {
     ResidentModel model;
     synchronized (lock) {
       model = kept.remove(name);
@@ -220,7 +218,7 @@ public final class Models {
     return kept().stream().map(ResidentModel::name).toList();
   }
 
-  private LoadedModel load(Path file, ReadOptions choices) throws CommandException {
+  private LoadedModel load(Path file, ReadOptions choices) {
     if (Files.isDirectory(file)) {
       throw new CommandException(file + " is a directory, not a model file");
     }

@@ -2,7 +2,6 @@
 package io.thalamus.shell.model;
 
 import io.thalamus.console.Candidates;
-import io.thalamus.console.CommandException;
 import io.thalamus.console.Invocation;
 import io.thalamus.console.Syntax;
 import io.thalamus.model.Shape;
@@ -34,7 +33,7 @@ public final class ReadChoices {
   }
 
   /** Returns what the options say. */
-  static ReadOptions of(Invocation invocation) throws CommandException {
+  static ReadOptions of(Invocation invocation) {
     Map<String, Shape> shapes = new HashMap<>();
     for (String word : invocation.arguments().texts(SHAPE)) {
       int equals = word.lastIndexOf('=');
@@ -47,8 +46,7 @@ public final class ReadChoices {
     return new ReadOptions(shapes, signature, invocation.arguments().has(HYBRID));
   }
 
-  private static Shape shape(String text, String word, Invocation invocation)
-      throws CommandException {
+  private static Shape shape(String text, String word, Invocation invocation) {
     String[] parts = text.split("[x,]", -1);
     int[] dimensions = new int[parts.length];
     for (int i = 0; i < dimensions.length; i++) {

@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
@@ -80,12 +81,6 @@ public final class Kept {
     }
   }
 
-  /** A change to the lines. */
-  @FunctionalInterface
-  private interface Change {
-    void to(List<Line> lines);
-  }
-
   /** Returns the file. */
   public String file() {
     return file.map(Path::toString).orElse("no storage directory");
@@ -123,12 +118,12 @@ public final class Kept {
   }
 
   /** Keeps a loaded model, in the place of an earlier one of this name. */
-  public void load(String name, List<String> words) throws CommandException {
+  public void load(String name, List<String> words) {
     keep(MODEL + name, words, List::addLast);
   }
 
   /** Keeps a model no more. */
-  public void unload(String name) throws CommandException {
+  public void unload(String name) {
     forget(MODEL + name);
   }
 
@@ -136,18 +131,17 @@ public final class Kept {
    * Keeps a setting, in the place of an earlier value. Settings come first, so that what follows
    * begins with them.
    */
-  public void set(String name, List<String> words) throws CommandException {
+  public void set(String name, List<String> words) {
     keep(SETTING + name, words, List::addFirst);
   }
 
   /** Keeps a setting no more. */
-  public void reset(String name) throws CommandException {
+  public void reset(String name) {
     forget(SETTING + name);
   }
 
   /** Keeps a command in the place of an earlier one about the same. */
-  private void keep(String about, List<String> words, BiConsumer<List<Line>, Line> place)
-      throws CommandException {
+  private void keep(String about, List<String> words, BiConsumer<List<Line>, Line> place) {
     change(
         lines -> {
           lines.removeIf(line -> line.isAbout(about));
@@ -155,7 +149,7 @@ public final class Kept {
         });
   }
 
-  private void forget(String about) throws CommandException {
+  private void forget(String about) {
     change(lines -> lines.removeIf(line -> line.isAbout(about)));
   }
 
@@ -164,7 +158,7 @@ public final class Kept {
    *
    * @param isUsual whether it is the distribution's: then that it was uninstalled is forgotten
    */
-  public void install(String bundle, boolean isUsual, List<String> words) throws CommandException {
+  public void install(String bundle, boolean isUsual, List<String> words) {
     change(
         lines -> {
           boolean isBack =
@@ -176,7 +170,7 @@ public final class Kept {
   }
 
   /** Keeps an update of a bundle, in the place of an earlier one. */
-  public void update(String bundle, Path jar) throws CommandException {
+  public void update(String bundle, Path jar) {
     change(
         lines -> {
           lines.removeIf(line -> line.isAbout(bundle) && line.is(UPDATE));
@@ -185,7 +179,7 @@ public final class Kept {
   }
 
   /** Keeps an installed bundle no more, or else that it was uninstalled. */
-  public void uninstall(String bundle) throws CommandException {
+  public void uninstall(String bundle) {
     change(
         lines -> {
           lines.removeIf(line -> line.isAbout(bundle) && line.is(UPDATE));
@@ -201,7 +195,7 @@ public final class Kept {
     return words;
   }
 
-  private void change(Change change) throws CommandException {
+  private void change(Consumer<List<Line>> change) {
     Path kept =
         file.orElseThrow(
             () -> new CommandException("there is no storage directory here to keep it in"));
@@ -212,7 +206,7 @@ public final class Kept {
               FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
           FileLock _ = FileLocks.lock(channel, lock, PATIENCE)) {
         List<Line> lines = lines();
-        change.to(lines);
+        change.accept(lines);
         List<String> texts = lines.stream().map(Line::text).toList();
         AtomicFiles.replace(kept, fresh -> Files.write(fresh, texts));
       }

@@ -46,7 +46,7 @@ public final class InputFile {
    * @throws NeuralNetworksException if it does not fit
    */
   public static Tensor read(Path file, Operand compiled, Operand open)
-      throws CommandException, NeuralNetworksException {
+      throws NeuralNetworksException {
     String name = file.getFileName().toString();
     requireNumeric(compiled);
     String lower = name.toLowerCase(Locale.ROOT);
@@ -71,7 +71,7 @@ public final class InputFile {
   }
 
   /** Returns the dimensions in the .npy files of a command, by the number of the input. */
-  public static Map<String, Shape> shapes(Invocation invocation) throws CommandException {
+  public static Map<String, Shape> shapes(Invocation invocation) {
     List<String> words = invocation.arguments().operands();
     Map<String, Shape> shapes = new HashMap<>();
     for (int i = 1; i < words.size(); i++) {
@@ -90,7 +90,7 @@ public final class InputFile {
    *
    * @throws CommandException if the file cannot be read, or is none
    */
-  public static Picture picture(Path file) throws CommandException {
+  public static Picture picture(Path file) {
     String name = String.valueOf(file.getFileName());
     byte[] bytes = bytes(file);
     if (bytes.length == 0) {
@@ -110,8 +110,7 @@ public final class InputFile {
    * @throws CommandException if the dimensions are not known
    * @throws NeuralNetworksException if there is no memory for them
    */
-  public static Tensor random(long seed, Operand input)
-      throws CommandException, NeuralNetworksException {
+  public static Tensor random(long seed, Operand input) throws NeuralNetworksException {
     requireNumeric(input);
     if (input.type().isTensor() && (input.shape().rank() == 0 || !withBatch(input).isSizeKnown())) {
       throw new CommandException(
@@ -137,7 +136,7 @@ public final class InputFile {
     return shape.rank() > 1 && shape.dimension(0) == 0 ? input.with(shape.with(0, 1)) : input;
   }
 
-  private static void requireNumeric(Operand input) throws CommandException {
+  private static void requireNumeric(Operand input) {
     if (Elements.find(input.type()).isEmpty()) {
       throw new CommandException(
           "inputs of type " + input.type().text() + " cannot be read from files");
@@ -145,7 +144,7 @@ public final class InputFile {
   }
 
   private static Tensor bin(Path file, Operand compiled, Operand open)
-      throws CommandException, NeuralNetworksException {
+      throws NeuralNetworksException {
     String name = file.getFileName().toString();
     long size;
     try {
@@ -191,7 +190,7 @@ public final class InputFile {
     return input.shape().with(open, (int) (size / unit));
   }
 
-  private static byte[] bytes(Path file) throws CommandException {
+  private static byte[] bytes(Path file) {
     try {
       if (Files.size(file) > Integer.MAX_VALUE - Long.BYTES) {
         throw new CommandException("cannot read " + file + ": it is larger than 2 GiB");
@@ -203,7 +202,7 @@ public final class InputFile {
   }
 
   private static Tensor convert(Npy npy, Operand input, String name)
-      throws CommandException, NeuralNetworksException {
+      throws NeuralNetworksException {
     Shape shape = resolve(npy.shape(), input, name);
     Tensor tensor = Tensor.allocate(input, shape);
     if (npy.elements() == Elements.of(tensor.type())) {
@@ -228,7 +227,7 @@ public final class InputFile {
   }
 
   private static Tensor convert(JsonNumbers numbers, Operand input, String name)
-      throws CommandException, NeuralNetworksException {
+      throws NeuralNetworksException {
     Shape shape = resolve(numbers.shape(), input, name);
     Tensor tensor = Tensor.allocate(input, shape);
     for (int i = 0; i < numbers.values().length; i++) {
@@ -238,7 +237,7 @@ public final class InputFile {
   }
 
   private static void store(Tensor tensor, long index, double value, String name)
-      throws CommandException, NeuralNetworksException {
+      throws NeuralNetworksException {
     Elements elements = Elements.of(tensor.type());
     boolean fits =
         elements.isFloat()
@@ -253,7 +252,7 @@ public final class InputFile {
 
   /** The dimensions that a value given so has for an operand; dimensions of one do not count. */
   private static Shape resolve(Shape given, Operand input, String name)
-      throws CommandException, NeuralNetworksException {
+      throws NeuralNetworksException {
     Shape wanted = input.shape();
     if (!input.type().isTensor()) {
       if (given.elementCount() == 1) {

@@ -28,7 +28,7 @@ record JsonNumbers(Shape shape, double[] values) {
    *
    * @throws CommandException where they are no JSON, or the arrays are not a full block of numbers
    */
-  static JsonNumbers read(byte[] file, String name) throws CommandException {
+  static JsonNumbers read(byte[] file, String name) {
     Reader reader = new Reader(name);
     try (JsonParser parser = Json.factory().createParser(file)) {
       reader.read(parser, parser.nextToken(), 0);
@@ -55,7 +55,7 @@ record JsonNumbers(Shape shape, double[] values) {
       this.name = name;
     }
 
-    void read(JsonParser parser, JsonToken token, int depth) throws IOException, CommandException {
+    void read(JsonParser parser, JsonToken token, int depth) throws IOException {
       if (token != JsonToken.START_ARRAY) {
         if (depthOfNumbers >= 0 && depthOfNumbers != depth) {
           throw new CommandException(name + ": its arrays are not nested evenly");
@@ -86,7 +86,7 @@ record JsonNumbers(Shape shape, double[] values) {
       }
     }
 
-    private double number(JsonParser parser, JsonToken token) throws IOException, CommandException {
+    private double number(JsonParser parser, JsonToken token) throws IOException {
       if (token == null) {
         throw new CommandException(name + " is not JSON: it ends too early");
       }
@@ -101,7 +101,7 @@ record JsonNumbers(Shape shape, double[] values) {
       };
     }
 
-    private double special(String text) throws CommandException {
+    private double special(String text) {
       return switch (text) {
         case "NaN" -> Double.NaN;
         case "Infinity" -> Double.POSITIVE_INFINITY;

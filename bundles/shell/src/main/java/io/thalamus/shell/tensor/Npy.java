@@ -34,7 +34,7 @@ record Npy(Elements elements, Shape shape, MemorySegment data) {
    *
    * @throws CommandException where it is damaged, or holds what is not read here
    */
-  static Npy read(byte[] file, String name) throws CommandException {
+  static Npy read(byte[] file, String name) {
     if (file.length < 12 || !Arrays.equals(file, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
       throw new CommandException(name + " is not a .npy file: it does not begin as one");
     }
@@ -100,7 +100,7 @@ record Npy(Elements elements, Shape shape, MemorySegment data) {
         .findFirst();
   }
 
-  private Npy with(MemorySegment bytes, String name) throws CommandException {
+  private Npy with(MemorySegment bytes, String name) {
     long wanted = shape.elementCount() * elements.size();
     if (bytes.byteSize() != wanted) {
       throw new CommandException(
@@ -109,7 +109,7 @@ record Npy(Elements elements, Shape shape, MemorySegment data) {
     return new Npy(elements, shape, bytes);
   }
 
-  private static Shape shape(String text, String name) throws CommandException {
+  private static Shape shape(String text, String name) {
     try {
       Shape shape =
           Shape.of(

@@ -29,7 +29,7 @@ public final class OutputFile {
    *
    * @throws CommandException where it cannot be written; what was there before then still is
    */
-  public static void write(Path file, Tensor tensor) throws CommandException {
+  public static void write(Path file, Tensor tensor) {
     try {
       write(file, encode(file, tensor));
     } catch (IOException e) {
@@ -42,7 +42,7 @@ public final class OutputFile {
    *
    * @throws CommandException where it cannot be written; what was there before then still is
    */
-  public static void write(Path file, String text) throws CommandException {
+  public static void write(Path file, String text) {
     try {
       write(file, text.getBytes(StandardCharsets.UTF_8));
     } catch (IOException e) {
@@ -73,7 +73,7 @@ public final class OutputFile {
     AtomicFiles.replace(target, content);
   }
 
-  private static byte[] encode(Path file, Tensor tensor) throws IOException, CommandException {
+  private static byte[] encode(Path file, Tensor tensor) throws IOException {
     String name = file.getFileName().toString().toLowerCase(Locale.ROOT);
     if (name.endsWith(".bin")) {
       return tensor.segment().toArray(ValueLayout.JAVA_BYTE);

@@ -84,13 +84,12 @@ public final class CertifyCommand extends Command {
 
   @Descriptor(
       "run the conformance kit on a device; the last line is: N passed, N failed, N skipped")
-  public Result certify(CommandSession session, @Descriptor("DEVICE " + OPTIONS) String[] words)
-      throws CommandException {
+  public Result certify(CommandSession session, @Descriptor("DEVICE " + OPTIONS) String[] words) {
     return run(SYNTAX, session, words, this::certify);
   }
 
   private Result certify(Invocation invocation)
-      throws CommandException, IOException, VectorFormatException, InterruptedException {
+      throws IOException, VectorFormatException, InterruptedException {
     Arguments arguments = invocation.arguments();
     int random = arguments.integer("random", 0).orElse(USUAL_GRAPHS);
     int packets = arguments.integer("packets", 0).orElse(USUAL_PACKETS);
@@ -158,8 +157,7 @@ public final class CertifyCommand extends Command {
     }
   }
 
-  private Device hold(ServiceReference<Device> reference, List<ServiceReference<Device>> held)
-      throws CommandException {
+  private Device hold(ServiceReference<Device> reference, List<ServiceReference<Device>> held) {
     Device device = context.getService(reference);
     if (device == null) {
       throw new CommandException("the device has just gone");
@@ -172,15 +170,14 @@ public final class CertifyCommand extends Command {
   private Optional<Device> exact(
       Map<String, ServiceReference<Device>> devices,
       ServiceReference<Device> tested,
-      List<ServiceReference<Device>> held)
-      throws CommandException {
+      List<ServiceReference<Device>> held) {
     ServiceReference<Device> reference = devices.get(REFERENCE);
     return reference == null || reference == tested
         ? Optional.empty()
         : Optional.of(hold(reference, held));
   }
 
-  private static Exceptions exceptions(Invocation invocation) throws CommandException {
+  private static Exceptions exceptions(Invocation invocation) {
     Optional<String> file = invocation.arguments().text("exceptions");
     try {
       return file.isEmpty() ? Exceptions.NONE : Exceptions.read(invocation.path(file.get()));
@@ -194,7 +191,7 @@ public final class CertifyCommand extends Command {
     }
   }
 
-  private static Optional<Path> vectors(Invocation invocation) throws CommandException {
+  private static Optional<Path> vectors(Invocation invocation) {
     Optional<String> folder = invocation.arguments().text("vectors");
     if (folder.isEmpty()) {
       return ConformanceData.vectors();
