@@ -42,7 +42,7 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
   private static final int MAGIC = 'T' | 'X' << 8 | '8' << 16 | '6' << 24;
 
   /** Changes with the layout of the file. */
-  private static final int VERSION = 6;
+  private static final int VERSION = 7;
 
   private static final int FIXED = 2 * Integer.BYTES;
 
@@ -87,9 +87,7 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
 
   private static void write(Encoder out, Function function) {
     out.int32(function.entry());
-    for (Extent extent : List.of(function.read(), function.written(), function.other())) {
-      out.int64(extent.first()).int64(extent.next());
-    }
+    out.list(function.extents(), (to, one) -> to.int64(one.first()).int64(one.next()));
     out.bool(function.isConstant());
   }
 
@@ -137,8 +135,7 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     List<Group> groups = in.list(one -> new Group(one.int32(), one.bool()));
     int[] operations = in.ints();
     List<Function> all =
-        in.list(
-            one -> new Function(one.int32(), extent(one), extent(one), extent(one), one.bool()));
+        in.list(one -> new Function(one.int32(), one.list(CachedProgram::extent), one.bool()));
     List<Function> functions = new ArrayList<>();
     LongStream.Builder calls = LongStream.builder();
     for (int left = in.int32(); left > 0; left--) {

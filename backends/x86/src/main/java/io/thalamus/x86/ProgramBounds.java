@@ -73,20 +73,17 @@ final class ProgramBounds {
   private void check(int index, Function function) throws IOException {
     int at = index * Program.CALL;
     long[] calls = program.calls();
-    long blocks = calls[at + 4];
-    within(
+    long blocks = calls[at + Program.BLOCKS];
+    boolean isWithin =
         calls[at] == function.entry()
             && function.entry() >= 0
             && function.entry() < program.code().length
-            && blocks >= 1
-            && fits(function.read(), blocks, calls[at + 1], program.memory())
-            && fits(function.written(), blocks, calls[at + 2], program.memory())
-            && fits(
-                function.other(),
-                blocks,
-                calls[at + 3],
-                function.isConstant() ? constants : program.memory()),
-        "call " + index);
+            && blocks >= 1;
+    for (int i = 0; i < Function.ARGUMENTS; i++) {
+      long room = function.isConstant(i) ? constants : program.memory();
+      isWithin &= fits(function.extent(i), blocks, calls[at + 1 + i], room);
+    }
+    within(isWithin, "call " + index);
   }
 
   /** Returns whether an argument is within memory, and calls that lead there within it. */
@@ -99,16 +96,13 @@ final class ProgramBounds {
         return false;
       }
       Function function = program.functions().get(call);
-      Extent extent =
-          switch (number % Program.CALL) {
-            case 1 -> function.read();
-            case 2 -> function.written();
-            case 3 -> function.isConstant() ? null : function.other();
-            default -> null;
-          };
-      long room = bytes + (number % Program.CALL == 2 ? 0 : Program.SLACK);
-      long blocks = program.calls()[call * Program.CALL + 4];
-      if (extent == null || !fits(extent, blocks, program.calls()[number] - offset, room)) {
+      int at = number % Program.CALL - 1;
+      if (at < 0 || at >= Function.ARGUMENTS || function.isConstant(at)) {
+        return false;
+      }
+      long room = bytes + (at == Function.WRITTEN ? 0 : Program.SLACK);
+      long blocks = program.calls()[call * Program.CALL + Program.BLOCKS];
+      if (!fits(function.extent(at), blocks, program.calls()[number] - offset, room)) {
         return false;
       }
     }

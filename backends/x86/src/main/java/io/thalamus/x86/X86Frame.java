@@ -110,6 +110,8 @@ final class X86Frame implements Tiles {
         calls[at + 1],
         calls[at + 2],
         calls[at + 3],
-        calls[at + 4]);
+        calls[at + Program.BLOCKS],
+        calls[at + 4],
+        calls[at + 5]);
   }
 }

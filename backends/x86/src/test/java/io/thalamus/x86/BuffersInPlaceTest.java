@@ -26,6 +26,7 @@ import io.thalamus.tck.check.TestGraph;
 import io.thalamus.x86.asm.Level;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -146,6 +147,56 @@ class BuffersInPlaceTest {
           assertEquals(2 * BYTES, done.bytesOut());
           assertArrayEquals(floats(given), floats(copy));
         }
+      }
+    }
+  }
+
+  /** One pass over four arguments: {@code y = (a + b) * c - d}. */
+  @Test
+  void noArgumentOfAPassIsCopied() throws Exception {
+    try (TestGraph graph = new TestGraph()) {
+      List<Integer> in = new ArrayList<>();
+      for (int i = 0; i < 4; i++) {
+        in.add(graph.input(TENSOR_FLOAT32, NONE, ELEMENTS));
+      }
+      int sum = graph.temporary(TENSOR_FLOAT32, NONE, ELEMENTS);
+      int product = graph.temporary(TENSOR_FLOAT32, NONE, ELEMENTS);
+      int out = graph.output(TENSOR_FLOAT32, NONE, ELEMENTS);
+      graph.operation(OperationCode.ADD, List.of(in.get(0), in.get(1), graph.int32(0)), sum);
+      graph.operation(OperationCode.MUL, List.of(sum, in.get(2), graph.int32(0)), product);
+      graph.operation(OperationCode.SUB, List.of(product, in.get(3), graph.int32(0)), out);
+      List<DeviceBuffer> buffers = new ArrayList<>();
+      try (PreparedModel model = device.prepare(graph.model(), PrepareConfig.DEFAULT);
+          SharedMemory found = memory(new float[ELEMENTS])) {
+        for (int i = 0; i < 4; i++) {
+          float[] values = new float[ELEMENTS];
+          for (int k = 0; k < ELEMENTS; k++) {
+            values[k] = (k + 1) * (i + 1) % 11;
+          }
+          try (SharedMemory memory = memory(values)) {
+            buffers.add(buffer(model, new BufferRole(model, Direction.INPUT, i, 1)));
+            buffers.getLast().copyFrom(memory, Shape.NONE);
+          }
+        }
+        buffers.add(buffer(model, new BufferRole(model, Direction.OUTPUT, 0, 1)));
+        Completed done =
+            assertInstanceOf(
+                Completed.class,
+                model.execute(
+                    new Request(
+                        List.of(buffer(0), buffer(1), buffer(2), buffer(3)),
+                        List.of(buffer(4)),
+                        buffers.stream().<MemoryPool>map(MemoryPool.Device::new).toList()),
+                    ExecutionConfig.DEFAULT));
+        assertEquals(0, done.bytesIn() + done.bytesOut());
+        buffers.getLast().copyTo(found);
+        float[] results = floats(found);
+        for (int k = 0; k < ELEMENTS; k++) {
+          int wanted = ((k + 1) % 11 + (k + 1) * 2 % 11) * ((k + 1) * 3 % 11) - (k + 1) * 4 % 11;
+          assertEquals(wanted, results[k], "element " + k);
+        }
+      } finally {
+        buffers.forEach(DeviceBuffer::close);
       }
     }
   }

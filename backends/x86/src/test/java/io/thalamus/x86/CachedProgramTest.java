@@ -18,6 +18,7 @@ import io.thalamus.tck.check.TestGraph;
 import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.compile.Program;
 import io.thalamus.x86.kernel.Extent;
+import io.thalamus.x86.kernel.Function;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -106,13 +107,12 @@ class CachedProgramTest {
     for (int i = 0; i < program.functions().size(); i++) {
       long[] calls = program.calls();
       int at = i * Program.CALL;
-      var function = program.functions().get(i);
+      Function function = program.functions().get(i);
       assertTrue(calls[at] >= 0 && calls[at] < program.code().length, what);
-      long blocks = calls[at + 4];
-      assertBytes(function.read(), blocks, calls[at + 1], program.memory(), what);
-      assertBytes(function.written(), blocks, calls[at + 2], program.memory(), what);
-      long room = function.isConstant() ? constants : program.memory();
-      assertBytes(function.other(), blocks, calls[at + 3], room, what);
+      for (int k = 0; k < Function.ARGUMENTS; k++) {
+        long room = function.isConstant(k) ? constants : program.memory();
+        assertBytes(function.extent(k), calls[at + Program.BLOCKS], calls[at + 1 + k], room, what);
+      }
     }
   }
 

@@ -72,7 +72,9 @@ class CachingTest {
 
   private static Model model(TestGraph graph, OperationCode code, float constant) {
     int x = graph.input(TENSOR_FLOAT32, NONE, 1, INPUT.length);
-    int other = graph.constant(TENSOR_FLOAT32, NONE, TestGraph.bytes(constant), 1, 1);
+    float[] values = new float[INPUT.length];
+    Arrays.fill(values, constant);
+    int other = graph.constant(TENSOR_FLOAT32, NONE, TestGraph.bytes(values), values.length);
     int y = graph.output(TENSOR_FLOAT32, NONE, 1, INPUT.length);
     graph.operation(code, List.of(x, other, graph.int32(1)), y);
     return graph.model();

@@ -7,12 +7,13 @@ import io.thalamus.model.Model;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.code.ExecutableMemory;
-import io.thalamus.x86.code.SystemCalls;
 import io.thalamus.x86.compile.Program;
 import io.thalamus.x86.kernel.Extent;
 import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.Guarded;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Random;
 
 /**
@@ -78,26 +79,18 @@ final class GuardedProgram {
     Function function = program.functions().get(index);
     long[] numbers = program.calls();
     int at = index * Program.CALL;
-    long blocks = numbers[at + 4];
-    try (Guarded read = guarded(function.read(), blocks, frame, numbers[at + 1], random);
-        Guarded written = guarded(function.written(), blocks, frame, numbers[at + 2], random);
-        Guarded other =
-            guarded(
-                function.other(),
-                blocks,
-                function.isConstant() ? constants : frame,
-                numbers[at + 3],
-                random)) {
-      SystemCalls.call(
-          code.at(function.entry()),
-          0,
-          0,
-          read.memory().address(),
-          written.memory().address(),
-          other.memory().address(),
-          blocks);
-      long bytes = function.written().bytes(blocks);
-      MemorySegment.copy(written.memory(), 0, frame, numbers[at + 2], bytes);
+    long blocks = numbers[at + Program.BLOCKS];
+    List<Guarded> arguments = new ArrayList<>();
+    try {
+      for (int i = 0; i < Function.ARGUMENTS; i++) {
+        MemorySegment from = function.isConstant(i) ? constants : frame;
+        arguments.add(guarded(function.extent(i), blocks, from, numbers[at + 1 + i], random));
+      }
+      Guarded.call(code, function, arguments, blocks);
+      MemorySegment written = arguments.get(Function.WRITTEN).memory();
+      MemorySegment.copy(written, 0, frame, numbers[at + 2], function.written().bytes(blocks));
+    } finally {
+      arguments.forEach(Guarded::close);
     }
   }
 

@@ -28,6 +28,7 @@ public final class GuardedRun {
   /** Those whose shapes are random. */
   private static final List<DiscoverySelector> TESTS =
       Stream.of(
+              "ChainsTest",
               "FindingTest",
               "FloatOperationsTest",
               "HalfFloatsTest",

@@ -5,30 +5,60 @@ import io.thalamus.model.Shape;
 import io.thalamus.operations.Broadcast;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
- * A dimension of a result, and how far one step along it moves in each of two tensors that are
- * broadcast to it.
+ * A dimension of a result, and how far one step along it moves in each of some tensors that are
+ * broadcast to it. Immutable.
+ *
+ * @param steps by tensor, in elements; 0 where it is repeated
  */
-public record BroadcastAxis(int size, int first, int second) {
+public record BroadcastAxis(int size, List<Integer> steps) {
+  public BroadcastAxis {
+    steps = List.copyOf(steps);
+  }
+
+  /** A dimension that two tensors are broadcast to. */
+  public BroadcastAxis(int size, int first, int second) {
+    this(size, List.of(first, second));
+  }
+
+  /** Returns the step in the first tensor. */
+  public int first() {
+    return steps.get(0);
+  }
+
+  /** Returns the step in the second tensor. */
+  public int second() {
+    return steps.get(1);
+  }
+
   private boolean continues(BroadcastAxis inner) {
-    return first == inner.size * inner.first && second == inner.size * inner.second;
+    return IntStream.range(0, steps.size())
+        .allMatch(i -> steps.get(i) == inner.size * inner.steps.get(i));
   }
 
   /** Returns the dimensions of a result, those joined that can be walked as one. */
   public static List<BroadcastAxis> of(Shape first, Shape second, Shape result) {
-    int[] firstStrides = Broadcast.strides(first, result);
-    int[] secondStrides = Broadcast.strides(second, result);
+    return of(List.of(first, second), result);
+  }
+
+  /** Returns the same of any number of tensors. */
+  public static List<BroadcastAxis> of(List<Shape> tensors, Shape result) {
+    List<int[]> strides =
+        tensors.stream().map(tensor -> Broadcast.strides(tensor, result)).toList();
     List<BroadcastAxis> axes = new ArrayList<>();
     for (int i = result.rank() - 1; i >= 0; i--) {
+      int dimension = i;
       BroadcastAxis axis =
-          new BroadcastAxis(result.dimension(i), firstStrides[i], secondStrides[i]);
+          new BroadcastAxis(
+              result.dimension(i), strides.stream().map(steps -> steps[dimension]).toList());
       if (axis.size() == 1) {
         continue;
       }
       if (!axes.isEmpty() && axis.continues(axes.getFirst())) {
         BroadcastAxis inner = axes.removeFirst();
-        axis = new BroadcastAxis(axis.size() * inner.size(), inner.first(), inner.second());
+        axis = new BroadcastAxis(axis.size() * inner.size(), inner.steps());
       }
       axes.addFirst(axis);
     }

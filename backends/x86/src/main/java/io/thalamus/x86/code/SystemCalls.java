@@ -26,13 +26,15 @@ public final class SystemCalls {
 
   /**
    * One handle for all functions, since each costs milliseconds at the start. What a function does
-   * not take is in registers that it does not read, and whoever gets fewer bits reads the lower
-   * ones. Not a critical call: those hold off every safepoint of the JVM.
+   * not take is where it does not read, and whoever gets fewer bits reads the lower ones. Not a
+   * critical call: those hold off every safepoint of the JVM.
    */
   private static final MethodHandle CALL =
       Linker.nativeLinker()
           .downcallHandle(
               FunctionDescriptor.of(
+                  ValueLayout.JAVA_LONG,
+                  ValueLayout.JAVA_LONG,
                   ValueLayout.JAVA_LONG,
                   ValueLayout.JAVA_LONG,
                   ValueLayout.JAVA_LONG,
@@ -120,17 +122,39 @@ public final class SystemCalls {
     }
   }
 
-  /** Calls code at an address. The caller answers for it, and for the memory that it accesses. */
+  /** Calls code at an address that takes no more arguments than these. */
   public static void call(
-      MemorySegment code, long memory, long constants, long o0, long o1, long o2, long o3) {
-    invoke(code, memory, constants, o0, o1, o2, o3);
+      MemorySegment code, long memory, long constants, long o0, long o1, long o2, long blocks) {
+    call(code, memory, constants, o0, o1, o2, blocks, 0, 0);
+  }
+
+  /**
+   * Calls code at an address. The caller answers for it, and for the memory that it accesses. The
+   * last two arguments are on the stack.
+   */
+  public static void call(
+      MemorySegment code,
+      long memory,
+      long constants,
+      long o0,
+      long o1,
+      long o2,
+      long blocks,
+      long o3,
+      long o4) {
+    invoke(code, memory, constants, o0, o1, o2, blocks, o3, o4);
+  }
+
+  private static long invoke(
+      MemorySegment function, long a, long b, long c, long d, long e, long f) {
+    return invoke(function, a, b, c, d, e, f, 0, 0);
   }
 
   /** Calls a function; what it returns means nothing if it returns nothing. */
   private static long invoke(
-      MemorySegment function, long a, long b, long c, long d, long e, long f) {
+      MemorySegment function, long a, long b, long c, long d, long e, long f, long g, long h) {
     try {
-      return (long) CALL.invokeExact(function, a, b, c, d, e, f);
+      return (long) CALL.invokeExact(function, a, b, c, d, e, f, g, h);
     } catch (RuntimeException | Error thrown) {
       throw thrown;
     } catch (Throwable thrown) {

@@ -8,39 +8,53 @@ import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ValidationException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** The runs of elements of two tensors that are brought to one shape. Stateless. */
+/** The runs of elements of tensors that are brought to one shape. Stateless. */
 final class BroadcastRuns {
   /** Calls of an operation: more are better left to others. */
   private static final long MOST_RUNS = 4096;
 
-  private static final BroadcastAxis ONE = new BroadcastAxis(1, 1, 1);
-
   private BroadcastRuns() {}
 
   /**
-   * Runs that lie equally far from each other. Places and steps are counted in elements; results
-   * stand beside each other.
+   * One tensor in runs that lie equally far from each other, counted in elements.
    *
-   * @param count elements of a run
-   * @param isFirstRepeated whether the first tensor stays at one element
-   * @param isSecondRepeated whether the second does
-   * @param blocks runs
-   * @param firstStep from one run of the first tensor to the next
-   * @param secondStep the same of the second
+   * @param at where it begins
+   * @param isRepeated whether a run stays at one element
+   * @param step from one run to the next
    */
-  record Block(
-      long first,
-      long second,
-      long result,
-      int count,
-      boolean isFirstRepeated,
-      boolean isSecondRepeated,
-      int blocks,
-      int firstStep,
-      int secondStep) {}
+  record Run(long at, boolean isRepeated, int step) {}
+
+  /**
+   * Runs of some tensors. Results stand beside each other.
+   *
+   * @param result where they begin
+   * @param count elements of a run
+   * @param blocks runs
+   */
+  record Block(List<Run> tensors, long result, int count, int blocks) {
+    Run first() {
+      return tensors.getFirst();
+    }
+
+    Run second() {
+      return tensors.getLast();
+    }
+  }
+
+  /** The dimensions of runs; the outer ones are walked by calls. */
+  private record Dimensions(List<BroadcastAxis> outer, BroadcastAxis middle, BroadcastAxis inner) {
+    static Dimensions of(List<Shape> tensors, Shape result, int longest) {
+      BroadcastAxis one = new BroadcastAxis(1, Collections.nCopies(tensors.size(), 1));
+      List<BroadcastAxis> axes = new ArrayList<>(BroadcastAxis.of(tensors, result));
+      BroadcastAxis inner = axes.isEmpty() ? one : axes.removeLast();
+      BroadcastAxis middle = axes.isEmpty() || inner.size() > longest ? one : axes.removeLast();
+      return new Dimensions(axes, middle, inner);
+    }
+  }
 
   /** Returns whether the tensors and the activation are known, and the runs not too many. */
   static boolean isPossible(OperationView operation) {
@@ -57,16 +71,28 @@ final class BroadcastRuns {
       Shape first = one.shape();
       Shape second = other.shape();
       Shape result = Broadcast.shape(first, second);
-      List<BroadcastAxis> axes = BroadcastAxis.of(first, second, result);
-      long inner =
-          axes.stream()
-              .skip(Math.max(0, axes.size() - 2))
-              .mapToLong(BroadcastAxis::size)
-              .reduce(1, (a, b) -> a * b);
-      return result.elementCount() < Sizes.MOST_FLOATS && result.elementCount() / inner < MOST_RUNS;
+      return result.elementCount() < Sizes.MOST_FLOATS
+          && calls(List.of(first, second), result) < MOST_RUNS;
     } catch (ValidationException e) {
       return false;
     }
+  }
+
+  /** Returns the elements of a run of some tensors. */
+  static int count(List<Shape> tensors, Shape result) {
+    return Dimensions.of(tensors, result, Integer.MAX_VALUE).inner().size();
+  }
+
+  /** Returns the calls that walk over runs of any length. */
+  static long calls(List<Shape> tensors, Shape result) {
+    return Dimensions.of(tensors, result, Integer.MAX_VALUE).outer().stream()
+        .mapToLong(BroadcastAxis::size)
+        .reduce(1, (a, b) -> a * b);
+  }
+
+  /** Walks over all runs of two tensors. */
+  static void forEach(Shape first, Shape second, Shape result, int longest, Consumer<Block> to) {
+    forEach(List.of(first, second), result, longest, to);
   }
 
   /**
@@ -74,36 +100,44 @@ final class BroadcastRuns {
    *
    * @param longest elements of the runs of a block
    */
-  static void forEach(Shape first, Shape second, Shape result, int longest, Consumer<Block> to) {
-    List<BroadcastAxis> axes = new ArrayList<>(BroadcastAxis.of(first, second, result));
-    BroadcastAxis inner = axes.isEmpty() ? ONE : axes.removeLast();
-    BroadcastAxis middle = axes.isEmpty() || inner.size() > longest ? ONE : axes.removeLast();
+  static void forEach(List<Shape> tensors, Shape result, int longest, Consumer<Block> to) {
+    Dimensions dimensions = Dimensions.of(tensors, result, longest);
+    BroadcastAxis inner = dimensions.inner();
+    BroadcastAxis middle = dimensions.middle();
     int most = Math.max(1, longest / inner.size());
     long runs = result.elementCount() / inner.size() / middle.size();
     for (long i = 0; i < runs; i++) {
-      long firstAt = 0;
-      long secondAt = 0;
-      long rest = i;
-      for (BroadcastAxis axis : axes.reversed()) {
-        firstAt += rest % axis.size() * axis.first();
-        secondAt += rest % axis.size() * axis.second();
-        rest /= axis.size();
-      }
+      long[] starts = starts(dimensions.outer(), tensors.size(), i);
       for (int block = 0; block < middle.size(); block += most) {
         for (int from = 0; from < inner.size(); from += longest) {
+          List<Run> found = new ArrayList<>();
+          for (int k = 0; k < starts.length; k++) {
+            int step = middle.steps().get(k);
+            int element = inner.steps().get(k);
+            long at = starts[k] + (long) block * step + (long) from * element;
+            found.add(new Run(at, element == 0, step));
+          }
           to.accept(
               new Block(
-                  firstAt + (long) block * middle.first() + (long) from * inner.first(),
-                  secondAt + (long) block * middle.second() + (long) from * inner.second(),
+                  found,
                   (i * middle.size() + block) * inner.size() + from,
                   Math.min(longest, inner.size() - from),
-                  inner.first() == 0,
-                  inner.second() == 0,
-                  Math.min(most, middle.size() - block),
-                  middle.first(),
-                  middle.second()));
+                  Math.min(most, middle.size() - block)));
         }
       }
     }
+  }
+
+  /** Returns by tensor the first element of a run. */
+  private static long[] starts(List<BroadcastAxis> axes, int tensors, long run) {
+    long[] starts = new long[tensors];
+    long rest = run;
+    for (BroadcastAxis axis : axes.reversed()) {
+      for (int k = 0; k < tensors; k++) {
+        starts[k] += rest % axis.size() * axis.steps().get(k);
+      }
+      rest /= axis.size();
+    }
+    return starts;
   }
 }

@@ -15,12 +15,17 @@ import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.x86.compile.ElementChain.Tensor;
+import io.thalamus.x86.kernel.ElementFunction;
+import io.thalamus.x86.kernel.ElementFunction.Paired;
+import io.thalamus.x86.kernel.ElementFunction.Single;
 import io.thalamus.x86.kernel.FunctionSource;
 import io.thalamus.x86.kernel.Mapped;
 import io.thalamus.x86.kernel.Mapped.Kind;
 import io.thalamus.x86.kernel.Pair;
 import io.thalamus.x86.kernel.Pairs;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.IntFunction;
 
@@ -55,7 +60,11 @@ public final class Elementwise {
     pair(table, OperationCode.PRELU, Pair.PRELU);
     pair(table, ThalamusExtension.SQUARED_DIFFERENCE, Pair.SQUARED_DIFFERENCE);
     pair(table, ThalamusExtension.FLOOR_DIV, Pair.FLOOR_DIV);
-    Casting.addFloats(table, OperationCode.POW, BroadcastRuns::isPossible, Elementwise::power);
+    Casting.addFloats(
+        table,
+        OperationCode.POW,
+        BroadcastRuns::isPossible,
+        new ElementLowering(Elementwise::power));
     integers(table, OperationCode.ADD, Pair.INT_ADD);
     integers(table, OperationCode.SUB, Pair.INT_SUB);
     integers(table, OperationCode.MUL, Pair.INT_MUL);
@@ -91,14 +100,8 @@ public final class Elementwise {
         table,
         OperationCode.ELU,
         operation -> Sizes.isPossible(operation.input(0)) && operation.input(1).value().isPresent(),
-        (operation, operands, program) -> {
-          float alpha = operation.parameters(Exponential.class).alpha();
-          map(
-              count -> new Mapped(Kind.ELU, count, alpha),
-              operands.input(0),
-              operands.output(),
-              program);
-        });
+        new ElementLowering(
+            operation -> new Single(Kind.ELU, operation.parameters(Exponential.class).alpha())));
     for (OperationCode code :
         new OperationCode[] {
           OperationCode.RESHAPE, OperationCode.SQUEEZE, OperationCode.EXPAND_DIMS
@@ -117,19 +120,6 @@ public final class Elementwise {
     return Sizes.isPossible(operation.input(0)) && operation.hasValuesWhereGiven(1);
   }
 
-  /** Adds a function of single floats. */
-  private static void single(
-      OperationTable.Builder<Lowering> table,
-      OperationType code,
-      IntFunction<FunctionSource> function) {
-    Casting.addFloats(
-        table,
-        code,
-        operation -> Sizes.isPossible(operation.input(0)),
-        (operation, operands, program) ->
-            map(function, operands.input(0), operands.output(), program));
-  }
-
   /** Writes what a function makes of each 32 bits of a place. */
   static void map(
       IntFunction<FunctionSource> function, Place from, Place to, ProgramBuilder program) {
@@ -146,17 +136,22 @@ public final class Elementwise {
   }
 
   private static void map(OperationTable.Builder<Lowering> table, OperationType code, Kind kind) {
-    single(table, code, count -> new Mapped(kind, count));
+    single(table, code, new Single(kind, 0));
   }
 
   private static void clamp(
       OperationTable.Builder<Lowering> table, OperationCode code, FusedActivation activation) {
+    single(table, code, new Paired(Pair.FIRST, activation));
+  }
+
+  /** Adds a function of single floats. */
+  private static void single(
+      OperationTable.Builder<Lowering> table, OperationType code, ElementFunction function) {
     Casting.addFloats(
         table,
         code,
         operation -> Sizes.isPossible(operation.input(0)),
-        (operation, operands, program) ->
-            clamp(activation, operands.input(0), operands.output(), program));
+        new ElementLowering(_ -> function));
   }
 
   /** Writes the floats of a place within the bounds of an activation. */
@@ -178,30 +173,27 @@ public final class Elementwise {
     table.add(
         code,
         operation -> Sizes.isPossible(operation.input(0)),
-        (operation, operands, program) -> map(kind, operands.input(0), operands.output(), program),
+        new ElementLowering(_ -> new Single(kind, 0)),
         TENSOR_INT32);
   }
 
   private static Lowering lowering(Pair pair) {
-    return (operation, operands, program) ->
-        pairs(pair, operation, operands.input(0), operands.input(1), operands.output(), program);
+    return new ElementLowering(operation -> new Paired(pair, activation(operation)));
+  }
+
+  private static FusedActivation activation(ResolvedOperation operation) {
+    return operation.parameters() instanceof Plain plain
+        ? plain.activation()
+        : FusedActivation.NONE;
   }
 
   /** Powers by numbers that are common go without logarithms. */
-  private static void power(
-      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
-    Place base = operands.input(0);
-    Optional<Float> exponent = exponent(operation);
-    boolean isSame = base.bytes() == operands.output().bytes();
-    if (isSame && exponent.filter(number -> number == 2 || number == 3).isPresent()) {
-      Place square = exponent.get() == 2 ? operands.output() : program.place(base.bytes());
-      multiply(base, base, square, program);
-      if (exponent.get() == 3) {
-        multiply(square, base, operands.output(), program);
-      }
-    } else {
-      pairs(Pair.POW, operation, base, operands.input(1), operands.output(), program);
+  private static ElementFunction power(ResolvedOperation operation) {
+    float exponent = exponent(operation).orElse(Float.NaN);
+    if (exponent == 2 || exponent == 3) {
+      return new Single(exponent == 2 ? Kind.SQUARE : Kind.CUBE, 0);
     }
+    return new Paired(Pair.POW, FusedActivation.NONE);
   }
 
   private static Optional<Float> exponent(ResolvedOperation operation) {
@@ -232,11 +224,9 @@ public final class Elementwise {
       Place second,
       Place result,
       ProgramBuilder program) {
-    FusedActivation activation =
-        operation.parameters() instanceof Plain plain ? plain.activation() : FusedActivation.NONE;
     pairs(
         pair,
-        activation,
+        activation(operation),
         first,
         operation.inputShape(0),
         second,
@@ -257,28 +247,11 @@ public final class Elementwise {
       Place result,
       Shape resultShape,
       ProgramBuilder program) {
-    int size = pair.isTruth() ? 1 : Float.BYTES;
-    BroadcastRuns.forEach(
-        firstShape,
-        secondShape,
-        resultShape,
-        LONGEST,
-        block ->
-            program.call(
-                new Pairs(
-                    pair,
-                    block.count(),
-                    block.isFirstRepeated(),
-                    block.isSecondRepeated(),
-                    block.firstStep(),
-                    block.secondStep(),
-                    activation),
-                first,
-                block.first() * Float.BYTES,
-                result,
-                block.result() * size,
-                second,
-                block.second() * Float.BYTES,
-                block.blocks()));
+    ElementChain chain = new ElementChain();
+    chain.add(
+        new Paired(pair, activation),
+        List.of(new Tensor(first, firstShape), new Tensor(second, secondShape)),
+        result);
+    chain.lower(result, resultShape, program);
   }
 }

@@ -8,16 +8,22 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.operations.Elementwise.Plain;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.x86.kernel.ElementFunction;
 import io.thalamus.x86.kernel.Mapped.Kind;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
- * Functions of single floats that cost no pass over memory of their own: those of a layer's results
- * that nobody else reads are applied before these are stored, and LOGISTIC and the product with its
- * argument are one function. Each result has the bits that it would have without. Used once.
+ * Operations on single elements that cost no pass over memory of their own: functions of a layer's
+ * results that nobody else reads are applied before these are stored, and others are done by {@link
+ * Chains}. Each result has the bits that it would have without. Used once.
  */
 final class Fusion {
   private static final Map<OperationCode, Kind> FUNCTIONS =
@@ -31,10 +37,7 @@ final class Fusion {
   /** By operation, what becomes of it. */
   private final Step[] steps;
 
-  /** By operand, the operation that writes it; -1 for inputs and constants. */
-  private final int[] writers;
-
-  private final int[] readers;
+  private final Uses uses;
 
   /**
    * The fate of an operation.
@@ -42,41 +45,51 @@ final class Fusion {
    * @param isSwallowed whether others do its work
    * @param result the operand that is written instead of its own; -1 for that
    * @param function that is applied to what it computes
-   * @param argument the operand that the function is applied to instead; -1 for none
+   * @param chain the operations of a pass over memory that ends with it; none where it is alone
    */
-  record Step(boolean isSwallowed, int result, Optional<Kind> function, int argument) {
-    static final Step PLAIN = new Step(false, -1, Optional.empty(), -1);
-    static final Step SWALLOWED = new Step(true, -1, Optional.empty(), -1);
+  record Step(boolean isSwallowed, int result, Optional<Kind> function, List<Integer> chain) {
+    static final Step PLAIN = new Step(false, -1, Optional.empty(), List.of());
+    static final Step SWALLOWED = new Step(true, -1, Optional.empty(), List.of());
   }
 
   private Fusion(StaticGraph graph) {
     this.graph = graph;
     steps = new Step[graph.operations().size()];
     Arrays.fill(steps, Step.PLAIN);
-    writers = new int[graph.shapes().size()];
-    readers = new int[graph.shapes().size()];
-    Arrays.fill(writers, -1);
-    for (int i = 0; i < steps.length; i++) {
-      Operation operation = graph.graph().operations().get(i);
-      for (int output : operation.outputs()) {
-        writers[output] = i;
-      }
-      operation.inputs().forEach(input -> readers[input]++);
-    }
-    graph.graph().outputIndexes().forEach(output -> readers[output]++);
+    uses = new Uses(graph.graph());
   }
 
   /**
    * Returns what becomes of each operation.
    *
-   * @param takesFunction whether an operation applies functions to its results
+   * @param lowerings by operation
    */
-  static Step[] of(StaticGraph graph, IntPredicate takesFunction) {
+  static Step[] of(StaticGraph graph, List<Lowering> lowerings) {
     Fusion fusion = new Fusion(graph);
     for (int i = 0; i < fusion.steps.length; i++) {
-      fusion.fuse(i, takesFunction);
+      fusion.fuse(i, writer -> lowerings.get(writer).takesFunction(graph.operations().get(writer)));
     }
+    fusion.chain(i -> lowerings.get(i).element(graph.operations().get(i)));
     return fusion.steps;
+  }
+
+  private void chain(IntFunction<Optional<ElementFunction>> elements) {
+    List<Optional<ElementFunction>> free =
+        IntStream.range(0, steps.length)
+            .mapToObj(i -> elements.apply(i).filter(_ -> steps[i].equals(Step.PLAIN)))
+            .collect(Collectors.toCollection(ArrayList::new));
+    Chains chains = new Chains(graph, free::get, uses);
+    for (int i = steps.length - 1; i >= 0; i--) {
+      List<Integer> chain = free.get(i).isPresent() ? chains.endingWith(i) : List.of();
+      if (chain.size() > 1) {
+        chain.forEach(
+            member -> {
+              steps[member] = Step.SWALLOWED;
+              free.set(member, Optional.empty());
+            });
+        steps[i] = new Step(false, -1, Optional.empty(), chain);
+      }
+    }
   }
 
   private void fuse(int index, IntPredicate takesFunction) {
@@ -90,33 +103,32 @@ final class Fusion {
     int last = product < 0 ? index : product;
     int result = graph.graph().operations().get(last).outputs().getFirst();
     Optional<Kind> function = Optional.of(product < 0 ? kind : Kind.SWISH);
-    int writer = writers[argument];
+    int writer = uses.writer(argument);
     if (writer >= 0
-        && readers[argument] == (product < 0 ? 1 : 2)
+        && uses.readers(argument).size() == (product < 0 ? 1 : 2)
         && isFloat(argument)
         && steps[writer].equals(Step.PLAIN)
         && takesFunction.test(writer)) {
       steps[index] = Step.SWALLOWED;
       steps[last] = Step.SWALLOWED;
-      steps[writer] = new Step(false, result, function, -1);
-    } else if (product >= 0) {
-      steps[index] = Step.SWALLOWED;
-      steps[last] = new Step(false, result, function, argument);
+      steps[writer] = new Step(false, result, function, List.of());
     }
   }
 
   /** Returns the operation that alone reads a number's function, to multiply both; -1 for none. */
   private int product(int number, int function) {
-    for (int i = 0; readers[function] == 1 && i < steps.length; i++) {
-      Operation operation = graph.graph().operations().get(i);
-      if (operation.inputs().contains(function)) {
-        ResolvedOperation resolved = graph.operations().get(i);
-        return operation.type() == OperationCode.MUL
-                && operation.inputs().contains(number)
-                && resolved.parameters() instanceof Plain plain
-                && plain.activation() == FusedActivation.NONE
-            ? i
-            : -1;
+    List<Integer> readers = uses.readers(function);
+    if (readers.size() > 1 || readers.contains(Uses.CALLER)) {
+      return -1;
+    }
+    for (int reader : readers) {
+      Operation operation = graph.graph().operations().get(reader);
+      ResolvedOperation resolved = graph.operations().get(reader);
+      if (operation.type() == OperationCode.MUL
+          && operation.inputs().contains(number)
+          && resolved.parameters() instanceof Plain plain
+          && plain.activation() == FusedActivation.NONE) {
+        return reader;
       }
     }
     return -1;

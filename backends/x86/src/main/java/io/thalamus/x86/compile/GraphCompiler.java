@@ -12,6 +12,7 @@ import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.ValidationException;
 import io.thalamus.x86.asm.Level;
+import io.thalamus.x86.compile.Lowering.Operands;
 import io.thalamus.x86.kernel.Mapped.Kind;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
@@ -60,15 +61,17 @@ public final class GraphCompiler {
       OperationTable<Lowering> table, OperationCatalog catalog, PrepareConfig config)
       throws ValidationException, DeviceException {
     List<Lowering> lowerings = graph.implementations(table, catalog);
-    Fusion.Step[] steps =
-        Fusion.of(graph, i -> lowerings.get(i).takesFunction(graph.operations().get(i)));
+    Fusion.Step[] steps = Fusion.of(graph, lowerings);
     List<Integer> inputs = graph.graph().inputIndexes();
     inputs.forEach(input -> place(input).use(0));
     for (int i = 0; i < lowerings.size(); i++) {
       Checkpoint.pass(config);
       program.nextStep();
-      lower(
-          graph.graph().operations().get(i), graph.operations().get(i), lowerings.get(i), steps[i]);
+      if (steps[i].chain().isEmpty()) {
+        lower(declared(i), graph.operations().get(i), lowerings.get(i), steps[i]);
+      } else {
+        lower(steps[i].chain(), lowerings);
+      }
       program.endOperation();
     }
     program.nextStep();
@@ -87,24 +90,39 @@ public final class GraphCompiler {
     }
     if (lowering.isAlias()) {
       places[declared.outputs().get(0)] = place(declared.inputs().get(0));
-    } else if (step.argument() >= 0) {
-      Kind function = step.function().orElseThrow();
-      Elementwise.map(function, place(step.argument()), place(step.result()), program);
     } else {
       lowering.lower(operation, operands(declared, step), program);
     }
   }
 
-  private Lowering.Operands operands(Operation operation, Fusion.Step step) {
-    return new Lowering.Operands() {
+  private void lower(List<Integer> members, List<Lowering> lowerings) {
+    ElementChain chain = new ElementChain();
+    for (int member : members) {
+      ResolvedOperation operation = graph.operations().get(member);
+      chain.add(
+          operation,
+          lowerings.get(member).element(operation).orElseThrow(),
+          Operands.of(declared(member), this::place));
+    }
+    int result = declared(members.getLast()).outputs().getFirst();
+    chain.lower(place(result), graph.shapes().get(result), program);
+  }
+
+  private Operation declared(int index) {
+    return graph.graph().operations().get(index);
+  }
+
+  private Operands operands(Operation operation, Fusion.Step step) {
+    Operands own = Operands.of(operation, this::place);
+    return new Operands() {
       @Override
       public Place input(int index) {
-        return place(operation.inputs().get(index));
+        return own.input(index);
       }
 
       @Override
       public Place output(int index) {
-        return place(step.result() < 0 ? operation.outputs().get(index) : step.result());
+        return step.result() < 0 ? own.output(index) : place(step.result());
       }
 
       @Override

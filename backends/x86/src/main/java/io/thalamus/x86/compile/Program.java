@@ -10,7 +10,7 @@ import java.util.List;
  *
  * @param code of all functions
  * @param constants weights as the functions read them
- * @param calls five numbers each: entry, o0, o1, o2, blocks
+ * @param calls {@link #CALL} numbers each: entry, o0 to o4, blocks
  * @param functions by call, what it accesses
  * @param groups all calls, in their order
  * @param operations by operation of the graph, the call behind its last one
@@ -38,7 +38,10 @@ public record Program(
   public static final int SLACK = 64;
 
   /** Numbers of a call. */
-  public static final int CALL = 5;
+  public static final int CALL = Function.ARGUMENTS + 2;
+
+  /** The number of a call that is its blocks. */
+  public static final int BLOCKS = CALL - 1;
 
   /** Returns the same without what a run does not need once the code is loaded. */
   public Program loaded() {

@@ -63,15 +63,19 @@ final class ProgramBuilder {
   private final Set<Place> writtenInGroup = new HashSet<>();
   private long bytesOfGroup;
 
-  private record Call(
-      Function function,
-      Place read,
-      long from,
-      Place written,
-      long to,
-      Place other,
-      long o2,
-      long blocks) {}
+  /**
+   * A place, or the constants, from some byte on.
+   *
+   * @param place null for the constants
+   */
+  record Spot(Place place, long at) {
+    private long offset() {
+      return place == null ? at : place.offset() + at;
+    }
+  }
+
+  /** A call; the spots are in the order of the function's arguments. */
+  private record Call(Function function, List<Spot> spots, long blocks) {}
 
   private record Checked(Place status, int at, int limit) {}
 
@@ -172,7 +176,7 @@ final class ProgramBuilder {
 
   /** Calls a function that reads one place. */
   void call(FunctionSource function, Place read, long from, Place written, long to, long blocks) {
-    call(new Call(function.emit(emitter), read, from, written, to, read, 0, blocks));
+    call(function, read, from, written, to, read, 0, blocks);
   }
 
   /** Calls a function that reads two places. */
@@ -187,6 +191,18 @@ final class ProgramBuilder {
     call(function, read, from, written, to, other, o2, 1);
   }
 
+  /** Calls a function that reads a place and constants. */
+  void call(
+      FunctionSource function,
+      Place read,
+      long from,
+      Place written,
+      long to,
+      long constant,
+      long blocks) {
+    call(function, read, from, written, to, null, constant, blocks);
+  }
+
   /** Calls a function that reads two places, for some blocks. */
   void call(
       FunctionSource function,
@@ -197,19 +213,29 @@ final class ProgramBuilder {
       Place other,
       long o2,
       long blocks) {
-    call(new Call(function.emit(emitter), read, from, written, to, other, o2, blocks));
+    call(function.emit(emitter), read, from, written, to, other, o2, blocks);
   }
 
-  /** Calls a function that reads a place and constants. */
-  void call(
-      FunctionSource function,
+  private void call(
+      Function function,
       Place read,
       long from,
       Place written,
       long to,
-      long constant,
+      Place other,
+      long o2,
       long blocks) {
-    call(new Call(function.emit(emitter), read, from, written, to, null, constant, blocks));
+    Spot last = new Spot(function.isConstant() ? null : other, o2);
+    call(new Call(function, List.of(new Spot(read, from), new Spot(written, to), last), blocks));
+  }
+
+  /**
+   * Calls a function for some blocks.
+   *
+   * @param spots in the order of its arguments
+   */
+  void call(FunctionSource function, List<Spot> spots, long blocks) {
+    call(new Call(function.emit(emitter), spots, blocks));
   }
 
   /** Calls a function that reads one place, for some blocks at a time at the most. */
@@ -242,34 +268,33 @@ final class ProgramBuilder {
     Function emitted = function.emit(emitter);
     for (long block = 0; block < blocks; block += most) {
       call(
-          new Call(
-              emitted,
-              read,
-              from + block * emitted.read().next(),
-              written,
-              to + block * emitted.written().next(),
-              other,
-              o2 + block * emitted.other().next(),
-              Math.min(most, blocks - block)));
+          emitted,
+          read,
+          from + block * emitted.read().next(),
+          written,
+          to + block * emitted.written().next(),
+          other,
+          o2 + block * emitted.other().next(),
+          Math.min(most, blocks - block));
     }
   }
 
   private void call(Call call) {
-    Function function = call.function();
-    check(function.read(), call.blocks(), call.from(), call.read().bytes() + Program.SLACK);
-    check(function.written(), call.blocks(), call.to(), call.written().bytes());
-    check(
-        function.other(),
-        call.blocks(),
-        call.o2(),
-        function.isConstant() ? constants.bytes() : call.other().bytes());
-    order(call);
-    call.read().use(step);
-    call.written().use(step);
-    if (call.other() != null) {
-      call.other().use(step);
+    for (int i = 0; i < call.spots().size(); i++) {
+      Spot spot = call.spots().get(i);
+      check(call.function().extent(i), call.blocks(), spot.at(), room(spot, i));
     }
+    order(call);
+    call.spots().stream()
+        .filter(spot -> spot.place() != null)
+        .forEach(spot -> spot.place().use(step));
     calls.add(call);
+  }
+
+  private long room(Spot spot, int argument) {
+    return spot.place() == null
+        ? constants.bytes()
+        : spot.place().bytes() + (argument == 0 ? Program.SLACK : 0);
   }
 
   /** Says how many products of bytes the last call computes. */
@@ -279,21 +304,19 @@ final class ProgramBuilder {
 
   /** Begins a group where a call must wait for others. */
   private void order(Call call) {
-    boolean readsOther = call.other() != null && !call.function().isConstant();
-    if (writtenInGroup.contains(call.read())
-        || readsOther && writtenInGroup.contains(call.other())
-        || readInGroup.contains(call.written())) {
+    Place written = call.spots().get(Function.WRITTEN).place();
+    List<Place> read =
+        IntStream.range(0, call.spots().size())
+            .filter(i -> i != Function.WRITTEN && call.spots().get(i).place() != null)
+            .mapToObj(i -> call.spots().get(i).place())
+            .toList();
+    if (read.stream().anyMatch(writtenInGroup::contains) || readInGroup.contains(written)) {
       barrier();
     }
-    readInGroup.add(call.read());
-    if (readsOther) {
-      readInGroup.add(call.other());
-    }
-    writtenInGroup.add(call.written());
+    readInGroup.addAll(read);
+    writtenInGroup.add(written);
     bytesOfGroup +=
-        call.function().read().bytes(call.blocks())
-            + call.function().written().bytes(call.blocks())
-            + call.function().other().bytes(call.blocks());
+        call.function().extents().stream().mapToLong(extent -> extent.bytes(call.blocks())).sum();
   }
 
   private static void check(Extent extent, long blocks, long from, long bytes) {
@@ -329,11 +352,12 @@ final class ProgramBuilder {
     long[] numbers = new long[calls.size() * Program.CALL];
     int at = 0;
     for (Call call : calls) {
-      numbers[at++] = call.function().entry();
-      numbers[at++] = call.read().offset() + call.from();
-      numbers[at++] = call.written().offset() + call.to();
-      numbers[at++] = call.function().isConstant() ? call.o2() : call.other().offset() + call.o2();
-      numbers[at++] = call.blocks();
+      numbers[at] = call.function().entry();
+      for (int i = 0; i < call.spots().size(); i++) {
+        numbers[at + 1 + i] = call.spots().get(i).offset();
+      }
+      numbers[at + Program.BLOCKS] = call.blocks();
+      at += Program.CALL;
     }
     return new Program(
         emitter.finish(),
@@ -375,10 +399,8 @@ final class ProgramBuilder {
     IntStream.Builder numbers = IntStream.builder();
     for (int i = 0; i < calls.size(); i++) {
       Call call = calls.get(i);
-      Place other = call.function().isConstant() ? null : call.other();
-      Place[] places = {call.read(), call.written(), other};
-      for (int k = 0; k < places.length; k++) {
-        if (places[k] == place) {
+      for (int k = 0; k < call.spots().size(); k++) {
+        if (call.spots().get(k).place() == place) {
           numbers.add(i * Program.CALL + 1 + k);
         }
       }

@@ -61,16 +61,16 @@ final class StoredPairTables {
               program.call(
                   new JoinedBytes(
                       block.count(),
-                      block.isFirstRepeated(),
-                      block.isSecondRepeated(),
-                      block.firstStep(),
-                      block.secondStep()),
+                      block.first().isRepeated(),
+                      block.second().isRepeated(),
+                      block.first().step(),
+                      block.second().step()),
                   operands.input(0),
-                  block.first(),
+                  block.first().at(),
                   joined,
                   block.result() * Short.BYTES,
                   operands.input(1),
-                  block.second(),
+                  block.second().at(),
                   block.blocks()));
       for (long at = 0; at < output.bytes(); at += LONGEST) {
         WordTable run = new WordTable(1, (int) Math.min(LONGEST, output.bytes() - at));

@@ -17,6 +17,7 @@ import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -100,6 +101,12 @@ public final class Emitter {
   Function end(Extent read, Extent written, Extent other, boolean isConstant) {
     assembler.ret();
     return new Function(entry, read, written, other, isConstant);
+  }
+
+  /** Ends a function, which returns here, and says by argument what it accesses in memory. */
+  Function end(List<Extent> extents) {
+    assembler.ret();
+    return new Function(entry, extents, false);
   }
 
   /** Returns the code of all functions. */

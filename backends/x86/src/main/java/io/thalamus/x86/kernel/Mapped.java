@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.kernel;
 
-import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
-import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Move;
 import io.thalamus.x86.asm.Predicate;
 import io.thalamus.x86.asm.Rounding;
@@ -20,12 +18,10 @@ import io.thalamus.x86.asm.VectorShift;
  * @param parameter of ELU: the factor of what is negative
  */
 public record Mapped(Kind kind, int count, float parameter) implements FunctionSource {
-  private static final int X = 0;
-  private static final int MASK = 3;
-  private static final int SCRATCH = 4;
-
   /** The function. NaN gives NaN. */
   public enum Kind {
+    SQUARE,
+    CUBE,
     LOGISTIC,
     /** The number times LOGISTIC of it. */
     SWISH,
@@ -57,23 +53,8 @@ public record Mapped(Kind kind, int count, float parameter) implements FunctionS
   /** Returns the function: o0 is the source, o1 the result. */
   @Override
   public Function write(Emitter emitter) {
-    Assembler a = emitter.begin();
-    Vector x = emitter.vector(X);
-    Vector mask = emitter.vector(MASK);
-    emitter.setTail(count % emitter.lanes(), mask);
-    Loops.row(
-        emitter,
-        count,
-        isTail -> {
-          emitter.load(isTail, x, mask, Address.at(Gpr.RDX, 0));
-          map(emitter, kind, parameter, x, emitter.vector(X + 1), emitter.vector(X + 2), SCRATCH);
-          emitter.store(isTail, Address.at(Gpr.RCX, 0), mask, x);
-        },
-        Gpr.RDX,
-        Gpr.RCX);
-    a.vzeroupper();
-    Extent run = new Extent((long) count * Float.BYTES, 0);
-    return emitter.end(run, run);
+    ElementFunction function = new ElementFunction.Single(kind, parameter);
+    return Chain.of(function, count, new Chain.Source(false, 0)).write(emitter);
   }
 
   /** Has negative floats, as integers, grow with their size, or does the reverse. */
@@ -94,6 +75,11 @@ public record Mapped(Kind kind, int count, float parameter) implements FunctionS
     Assembler a = emitter.assembler();
     FloatMath math = new FloatMath(emitter, scratch);
     switch (kind) {
+      case SQUARE -> a.emit(Binary.VMULPS, x, x, x);
+      case CUBE -> {
+        a.emit(Binary.VMULPS, s, x, x);
+        a.emit(Binary.VMULPS, x, s, x);
+      }
       case EXP -> math.exp(x);
       case LOG -> math.log(x);
       case SIN -> math.sin(x);

@@ -4,9 +4,11 @@ package io.thalamus.x86.kernel;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.x86.code.ExecutableMemory;
 import io.thalamus.x86.code.SystemCalls;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.List;
 import java.util.Random;
 
 /** Memory between two pages that nobody may touch. Freed by its owner. */
@@ -24,6 +26,22 @@ public record Guarded(MemorySegment memory, long mapped, long bytes) implements 
     assertTrue(SystemCalls.forbid(mapped + PAGE + inner, PAGE));
     long at = mapped + PAGE + (isAtEnd ? inner - size : 0);
     return new Guarded(MemorySegment.ofAddress(at).reinterpret(size), mapped, bytes);
+  }
+
+  /** Calls a function with addresses instead of offsets, one for each of its arguments. */
+  public static void call(
+      ExecutableMemory code, Function function, List<Guarded> arguments, long blocks) {
+    long[] addresses = arguments.stream().mapToLong(one -> one.memory().address()).toArray();
+    SystemCalls.call(
+        code.at(function.entry()),
+        0,
+        0,
+        addresses[0],
+        addresses[1],
+        addresses[2],
+        blocks,
+        addresses[3],
+        addresses[4]);
   }
 
   void fill(Random random, float scale) {

@@ -49,6 +49,8 @@ class GuardedFloatsTest {
 
   private static double formula(Mapped.Kind kind, double x) {
     return switch (kind) {
+      case SQUARE -> x * x;
+      case CUBE -> x * x * x;
       case LOGISTIC -> 1 / (1 + Math.exp(-x));
       case SWISH -> x / (1 + Math.exp(-x));
       case TANH -> Math.tanh(x);
