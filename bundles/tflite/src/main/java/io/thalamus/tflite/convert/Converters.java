@@ -4,12 +4,12 @@ package io.thalamus.tflite.convert;
 import io.thalamus.model.OperationType;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.tflite.file.FlatOperator.Kind;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.tensorflow.lite.schema.BuiltinOperator;
 
@@ -98,10 +98,7 @@ public final class Converters {
     add(
         code,
         node -> {
-          List<Integer> operands = new ArrayList<>();
-          for (int i = 0; i < inputs; i++) {
-            operands.add(node.in(i));
-          }
+          List<Integer> operands = IntStream.range(0, inputs).mapToObj(i -> node.in(i)).toList();
           node.emit(operation, operands, node.out(0));
         });
   }

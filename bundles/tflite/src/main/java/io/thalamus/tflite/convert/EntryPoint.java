@@ -118,11 +118,7 @@ public record EntryPoint(
       }
     }
     tried.remove(inputShapes);
-    List<EntryPoint> others = new ArrayList<>();
-    for (List<Shape> shapes : tried) {
-      others.add(with(shapes));
-    }
-    return others;
+    return tried.stream().map(this::with).toList();
   }
 
   private static List<Shape> resolved(ReadOptions options, List<String> names, List<Shape> stated) {

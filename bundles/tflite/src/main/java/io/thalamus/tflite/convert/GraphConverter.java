@@ -191,11 +191,7 @@ final class GraphConverter {
       }
     }
     refusals.check();
-    List<Integer> results = new ArrayList<>();
-    for (int index : graph.outputs()) {
-      results.add(unwritten(tensor(index)));
-    }
-    return results;
+    return Arrays.stream(graph.outputs()).mapToObj(index -> unwritten(tensor(index))).toList();
   }
 
   private boolean isFixed(int index) {

@@ -33,14 +33,13 @@ final class Composites {
 
   /** The graphs of a file without such operators. */
   static List<FlatGraph> inlined(List<FlatGraph> graphs, ByteBuffer bytes, Checked checked) {
-    List<FlatGraph> inlined = new ArrayList<>();
-    for (FlatGraph graph : graphs) {
-      inlined.add(
-          graph.operators().stream().noneMatch(Composites::isComposite)
-              ? graph
-              : new Composites(graph, graphs, bytes, checked).inlined(graph));
-    }
-    return List.copyOf(inlined);
+    return graphs.stream()
+        .map(
+            graph ->
+                graph.operators().stream().noneMatch(Composites::isComposite)
+                    ? graph
+                    : new Composites(graph, graphs, bytes, checked).inlined(graph))
+        .toList();
   }
 
   private static boolean isComposite(FlatOperator operator) {

@@ -2,7 +2,6 @@
 package io.thalamus.tflite.file;
 
 import io.thalamus.tflite.file.FlatSparsity.Level;
-import java.util.ArrayList;
 import java.util.List;
 import org.tensorflow.lite.schema.DimensionMetadata;
 import org.tensorflow.lite.schema.DimensionType;
@@ -17,10 +16,10 @@ final class SparsityReader {
   private SparsityReader() {}
 
   static FlatSparsity read(SparsityParameters table, Checked place) {
-    List<Level> levels = new ArrayList<>();
-    for (DimensionMetadata level : place.tables(table::dimMetadataLength, table::dimMetadata)) {
-      levels.add(level(level, place));
-    }
+    List<Level> levels =
+        place.tables(table::dimMetadataLength, table::dimMetadata).stream()
+            .map(level -> level(level, place))
+            .toList();
     return new FlatSparsity(
         place.ints(table::traversalOrderLength, table::traversalOrder),
         place.ints(table::blockMapLength, table::blockMap),
