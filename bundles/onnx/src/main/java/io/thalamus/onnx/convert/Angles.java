@@ -14,7 +14,7 @@ final class Angles {
   private Angles() {}
 
   static void addTo(Converters table) {
-    table.add("Cos", node -> node.out(cos(node.ops(), node.in(0))));
+    table.add("Cos", node -> node.out(cos(node.ops(), node.openIn(0))));
     table.add("Tan", Angles::tan);
     table.add("Atan", node -> node.out(atan(node.ops(), node.in(0))));
     table.add("Asin", Angles::asin);

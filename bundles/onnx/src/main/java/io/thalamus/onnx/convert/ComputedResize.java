@@ -84,11 +84,8 @@ final class ComputedResize {
       if (isNearest) {
         Value index = ops.cast(rounded(place), DataType.INT32);
         Value within = ops.min(ops.max(index, 0), value.dim(axis) - 1);
-        Value line = OpenSizes.reshape(ops, within, shape[axis]);
-        result =
-            result.isOpen() || line.isOpen()
-                ? OpenSizes.gather(ops, result, axis, line)
-                : ops.gather(result, axis, line);
+        Value line = ops.reshape(within, shape[axis]);
+        result = ops.gather(result, axis, line);
       } else {
         result = along(result, axis, weights(axis, place, scale, mode.equals("linear") ? 1 : 2));
       }
@@ -101,7 +98,7 @@ final class ComputedResize {
         int[] alone = new int[value.rank()];
         Arrays.fill(alone, 1);
         alone[axis] = shape[axis];
-        Value turned = OpenSizes.reshape(ops, here, alone);
+        Value turned = ops.reshape(here, alone);
         outside = outside == null ? turned : ops.binary(Binary.OR, outside, turned);
       }
     }
@@ -171,7 +168,7 @@ final class ComputedResize {
     }
     Value count = ops.reshape(ops.cast(size, DataType.INT32), 1);
     Value ones = OpenSizes.fill(ops, DataType.INT32, new int[1], count, 1);
-    Value places = OpenSizes.cast(ops, OpenSizes.places(ops, ones, 0), REAL);
+    Value places = ops.cast(OpenSizes.places(ops, ones, 0), REAL);
     return OpenSizes.along(ops, places, 2, 0);
   }
 
@@ -282,13 +279,13 @@ final class ComputedResize {
     if (data.isOpen() || weights.isOpen()) {
       int[] others = MoveOps.others(data.rank(), axis);
       int[] order = Dims.join(others, new int[] {axis});
-      Value last = OpenSizes.transpose(ops, data, order);
-      Value turned = OpenSizes.transpose(ops, OpenSizes.cast(ops, weights, data.type()), 1, 0);
+      Value last = ops.transpose(data, order);
+      Value turned = ops.transpose(ops.cast(weights, data.type()), 1, 0);
       for (int rank = 2; rank < data.rank(); rank++) {
         turned = OpenSizes.expandDims(ops, turned, 0);
       }
       node.require(data.rank() > 1, "it samples " + data.text());
-      return OpenSizes.transpose(ops, OpenIndexes.product(ops, last, turned), Dims.inverse(order));
+      return ops.transpose(OpenIndexes.product(ops, last, turned), Dims.inverse(order));
     }
     Value moved = ops.toEnd(data, axis);
     Value rows = ops.reshape(moved, data.count() / size, size);

@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 /**
  * Control flow: a branch that is known stands where the condition was; both branches are computed
@@ -125,10 +126,7 @@ final class Control {
             && body.outputs().size() >= states + 1
             && node.outputs() <= body.outputs().size() - 1,
         "its body does not fit it");
-    List<Value> first = new ArrayList<>();
-    for (int i = 0; i < states; i++) {
-      first.add(node.any(i + 2));
-    }
+    List<Value> first = IntStream.range(0, states).mapToObj(i -> node.any(i + 2)).toList();
     List<Value> state = first;
     boolean isCounted = !node.has(0) || node.isKnown(0);
     boolean isDecided = !node.has(1) || node.isKnown(1);
@@ -157,10 +155,7 @@ final class Control {
         node.out(i, none(node, body, first, i));
         continue;
       }
-      List<Value> column = new ArrayList<>();
-      for (List<Value> row : rows) {
-        column.add(row.get(i - states));
-      }
+      List<Value> column = column(rows, i - states);
       node.out(i, node.ops().stack(column, 0));
     }
   }
@@ -232,10 +227,7 @@ final class Control {
       results.add(scan(node, body, inputs, states));
     }
     for (int i = 0; i < node.outputs(); i++) {
-      List<Value> column = new ArrayList<>();
-      for (List<Value> result : results) {
-        column.add(result.get(i));
-      }
+      List<Value> column = column(results, i);
       node.out(i, isOld ? node.ops().stack(column, 0) : column.getFirst());
     }
   }
@@ -303,10 +295,7 @@ final class Control {
     }
     List<Value> outputs = new ArrayList<>(state);
     for (int i = 0; i < stacked; i++) {
-      List<Value> column = new ArrayList<>();
-      for (List<Value> row : rows) {
-        column.add(row.get(i));
-      }
+      List<Value> column = column(rows, i);
       if (outBackwards[i] != 0) {
         column = column.reversed();
       }
@@ -324,5 +313,9 @@ final class Control {
       given.put(body.inputs().get(i).name(), slice < 0 ? states.get(i) : slices.get(slice));
     }
     return graph.inline(body, outer, given);
+  }
+
+  private static List<Value> column(List<List<Value>> rows, int index) {
+    return rows.stream().map(row -> row.get(index)).toList();
   }
 }

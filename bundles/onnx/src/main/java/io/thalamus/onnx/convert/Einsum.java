@@ -3,7 +3,6 @@ package io.thalamus.onnx.convert;
 
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.fold.Dims;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
@@ -44,10 +43,8 @@ final class Einsum {
     int arrow = equation.indexOf("->");
     String[] inputs = (arrow < 0 ? equation : equation.substring(0, arrow)).split(",", -1);
     node.require(inputs.length == node.inputs(), "its equation has not as many terms as inputs");
-    List<Term> terms = new ArrayList<>();
-    for (int i = 0; i < inputs.length; i++) {
-      terms.add(term(inputs[i], node.in(i)));
-    }
+    List<Term> terms =
+        IntStream.range(0, inputs.length).mapToObj(i -> term(inputs[i], node.in(i))).toList();
     String output = arrow < 0 ? implied(inputs) : expanded(equation.substring(arrow + 2), ellipsis);
     Term result = reduced(terms.getFirst(), needed(terms, 1, output));
     for (int i = 1; i < terms.size(); i++) {

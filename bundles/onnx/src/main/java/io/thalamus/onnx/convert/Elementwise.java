@@ -11,7 +11,7 @@ import java.util.function.Consumer;
 /** Arithmetic, comparisons, logic and functions of each element, with broadcasting. */
 final class Elementwise {
   /** The operators that are functions of two values. */
-  static final Map<String, Binary> PAIRS =
+  private static final Map<String, Binary> PAIRS =
       Map.ofEntries(
           Map.entry("Add", Binary.ADD),
           Map.entry("Sub", Binary.SUB),
@@ -27,7 +27,7 @@ final class Elementwise {
           Map.entry("Xor", Binary.NOT_EQUAL));
 
   /** The operators that are functions of one value. */
-  static final Map<String, Unary> SINGLES =
+  private static final Map<String, Unary> SINGLES =
       Map.of(
           "Abs", Unary.ABS,
           "Neg", Unary.NEG,
@@ -51,34 +51,36 @@ final class Elementwise {
     table.add("Mod", Elementwise::mod);
     table.add("Pow", Elementwise::pow);
     SINGLES.forEach((name, function) -> table.add(name, single(function)));
-    table.add("Ceil", node -> node.out(node.ops().ceil(node.in(0))));
+    table.add("Ceil", node -> node.out(node.ops().ceil(node.openIn(0))));
     table.add("Round", node -> node.out(node.ops().round(node.in(0))));
-    table.add("Reciprocal", node -> node.out(node.ops().reciprocal(node.in(0))));
-    table.add("Not", node -> node.out(node.ops().not(node.in(0))));
+    table.add("Reciprocal", node -> node.out(node.ops().reciprocal(node.openIn(0))));
+    table.add("Not", node -> node.out(node.ops().not(node.openIn(0))));
     table.add("Sign", Elementwise::sign);
     table.add(
         "IsNaN", node -> node.out(node.ops().binary(Binary.NOT_EQUAL, node.in(0), node.in(0))));
     table.add("IsInf", Elementwise::isInfinite);
-    table.add("Where", node -> node.out(node.ops().select(node.in(0), node.in(1), node.in(2))));
+    table.add(
+        "Where",
+        node -> node.out(node.ops().select(node.openIn(0), node.openIn(1), node.openIn(2))));
     table.add("Identity", node -> node.out(node.openIn(0)));
     table.add("Dropout", Elementwise::dropout);
     table.add("Clip", Elementwise::clip);
     table.add("Cast", Elementwise::cast);
     table.add("BitCast", Elementwise::bitcast);
-    table.add("CastLike", node -> node.out(node.ops().cast(node.in(0), node.in(1).type())));
+    table.add("CastLike", node -> node.out(node.ops().cast(node.openIn(0), node.openIn(1).type())));
   }
 
   private static Consumer<Node> pair(Binary function) {
-    return node -> node.out(node.ops().binary(function, node.in(0), second(node)));
+    return node -> node.out(node.ops().binary(function, node.openIn(0), second(node)));
   }
 
   /** The second input; before version 7 it is broadcast along an axis that is named. */
   private static Value second(Node node) {
-    Value second = node.in(1);
+    Value second = node.openIn(1);
     if (!node.hasSetting("axis") || node.opset() >= 7) {
       return second;
     }
-    int rank = node.in(0).rank();
+    int rank = node.openIn(0).rank();
     int axis = node.axis(node.setting("axis", 0), rank);
     int[] shape = Arrays.copyOf(second.shape(), rank - axis);
     Arrays.fill(shape, Math.min(second.rank(), shape.length), shape.length, 1);
@@ -86,7 +88,7 @@ final class Elementwise {
   }
 
   private static Consumer<Node> single(Unary function) {
-    return node -> node.out(node.ops().unary(function, node.in(0)));
+    return node -> node.out(node.ops().unary(function, node.openIn(0)));
   }
 
   private static Consumer<Node> all(Binary function) {
@@ -94,9 +96,9 @@ final class Elementwise {
   }
 
   private static Value joined(Node node, Binary function) {
-    Value result = node.in(0);
+    Value result = node.openIn(0);
     for (int i = 1; i < node.inputs(); i++) {
-      result = node.ops().binary(function, result, node.in(i));
+      result = node.ops().binary(function, result, node.openIn(i));
     }
     return result;
   }
@@ -107,14 +109,15 @@ final class Elementwise {
   }
 
   private static void mod(Node node) {
-    node.out(node.ops().remainder(node.in(0), node.in(1), node.flag("fmod", false)));
+    node.out(node.ops().remainder(node.openIn(0), node.openIn(1), node.flag("fmod", false)));
   }
 
   private static void pow(Node node) {
     Ops ops = node.ops();
-    Value base = node.in(0);
+    Value base = node.openIn(0);
     Value exponent = second(node);
-    if (exponent.isConstant() && exponent.count() == 1 && !base.isConstant()) {
+    boolean isNumber = exponent.isConstant() && exponent.count() == 1;
+    if (isNumber && !base.isConstant() && !base.isOpen()) {
       double power = exponent.constant().number(0);
       boolean isWhole = power == Math.rint(power) && power >= 1 && power <= MAX_POWER;
       boolean isSmall = base.type().isFloat() ? power <= 3 : true;
@@ -226,7 +229,7 @@ final class Elementwise {
   private static void cast(Node node) {
     node.require(node.hasSetting("to"), "it does not say to what");
     DataType type = node.type("to", DataType.FLOAT);
-    node.out(node.ops().cast(node.in(0), type));
+    node.out(node.ops().cast(node.openIn(0), type));
   }
 
   /**

@@ -27,12 +27,12 @@ import io.thalamus.operations.ValidationException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 /**
  * The place where operations are added to a graph. The shapes of what they compute come from their
@@ -266,16 +266,14 @@ class Emitter {
 
   private List<Value> emit(
       OperationType operation, List<Integer> inputs, boolean isOpen, DataType... types) {
-    List<Integer> outputs = new ArrayList<>();
-    for (DataType type : types) {
-      outputs.add(builder.temporary("", code(type), Shape.NONE, quantization(type)));
-    }
+    List<Integer> outputs =
+        Arrays.stream(types)
+            .map(type -> builder.temporary("", code(type), Shape.NONE, quantization(type)))
+            .toList();
     List<Shape> shapes = add(operation, inputs, outputs, isOpen);
-    List<Value> values = new ArrayList<>();
-    for (int i = 0; i < types.length; i++) {
-      values.add(value(types[i], shapes.get(i).toArray(), outputs.get(i)));
-    }
-    return values;
+    return IntStream.range(0, types.length)
+        .mapToObj(i -> value(types[i], shapes.get(i).toArray(), outputs.get(i)))
+        .toList();
   }
 
   /**
@@ -317,7 +315,8 @@ class Emitter {
     return value(type, shape, builder.input("", code(type), physical(shape), quantization(type)));
   }
 
-  private static Value value(DataType type, int[] shape, int operand) {
+  /** A computed value, open where a size is 0. */
+  static Value value(DataType type, int[] shape, int operand) {
     return Arrays.stream(shape).anyMatch(size -> size == 0)
         ? Value.ofOpen(type, shape, operand)
         : Value.of(type, shape, operand);

@@ -326,11 +326,8 @@ final class Loops {
   /** A value of the graph around the body, as the body sees it: a constant, or one input more. */
   private Value capture(GraphConverter inner, Value value, List<Integer> inputs) {
     if (value.parts() != null) {
-      List<Value> parts = new ArrayList<>();
-      for (Value part : value.parts()) {
-        parts.add(capture(inner, part, inputs));
-      }
-      return Value.ofSequence(parts);
+      return Value.ofSequence(
+          value.parts().stream().map(part -> capture(inner, part, inputs)).toList());
     }
     if (value.rows() != null) {
       return Value.ofRows(capture(inner, value.rows(), inputs));

@@ -92,9 +92,6 @@ class MathOps extends MoveOps {
   }
 
   Value binary(Binary function, Value a, Value b) {
-    if (a.isOpen() || b.isOpen()) {
-      return OpenSizes.binary((Ops) this, function, a, b);
-    }
     require(a.type() == b.type(), "its inputs are " + a.type() + " and " + b.type());
     int[] shape = Dims.broadcast(a.shape(), b.shape());
     require(shape != null, a.text() + " and " + b.text() + " do not broadcast");
@@ -227,9 +224,6 @@ class MathOps extends MoveOps {
   // ---- one value ----
 
   Value unary(Unary function, Value value) {
-    if (value.isOpen()) {
-      return OpenSizes.unary((Ops) this, function, value);
-    }
     if (value.isConstant() && function.function() != null) {
       return Value.of(
           value
@@ -324,7 +318,7 @@ class MathOps extends MoveOps {
     Value result = step.apply(cast(value, DataType.FLOAT));
     return result.isConstant()
         ? cast(result, value.type())
-        : Value.of(value.type(), result.shape(), operand(result));
+        : value(value.type(), result.shape(), operand(result));
   }
 
   /** Floats that are whole numbers of a type, as such. */
@@ -336,9 +330,6 @@ class MathOps extends MoveOps {
 
   /** The first value where a condition holds, else the second, with broadcasting. */
   Value select(Value condition, Value a, Value b) {
-    if (condition.isOpen() || a.isOpen() || b.isOpen()) {
-      return OpenSizes.select((Ops) this, condition, a, b);
-    }
     require(a.type() == b.type(), "it chooses between " + a.type() + " and " + b.type());
     int[] values = Dims.broadcast(a.shape(), b.shape());
     int[] shape = values == null ? null : Dims.broadcast(condition.shape(), values);
@@ -369,9 +360,6 @@ class MathOps extends MoveOps {
   Value cast(Value value, DataType type) {
     if (value.type() == type) {
       return value;
-    }
-    if (value.isOpen()) {
-      return OpenSizes.cast((Ops) this, value, type);
     }
     if (value.isConstant()) {
       return Value.of(value.constant().cast(type, budget()));

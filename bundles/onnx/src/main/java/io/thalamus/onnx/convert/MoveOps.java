@@ -274,10 +274,8 @@ class MoveOps extends Emitter {
 
   /** Values of one shape as the slices of a new axis. */
   Value stack(List<Value> values, int axis) {
-    List<Value> parts = new ArrayList<>();
-    for (Value value : values) {
-      parts.add(reshape(value, Dims.insert(value.shape(), axis, 1)));
-    }
+    List<Value> parts =
+        values.stream().map(value -> reshape(value, Dims.insert(value.shape(), axis, 1))).toList();
     return concat(parts, axis);
   }
 

@@ -3,9 +3,9 @@ package io.thalamus.onnx.convert;
 
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /** Operators that move elements to places that are known beforehand. */
 final class Movement {
@@ -37,21 +37,11 @@ final class Movement {
     node.require(
         Arrays.equals(Arrays.stream(order).sorted().toArray(), Dims.range(value.rank())),
         "its perm " + Arrays.toString(order) + " does not order " + value.rank() + " dimensions");
-    Ops ops = node.ops();
-    if (!value.isOpen()) {
-      node.out(ops.transpose(value, order));
-      return;
-    }
-    boolean isTurned = value.turned() != null && Arrays.equals(order, new int[] {1, 0});
-    node.require(isTurned, "its size is one that only an execution tells");
-    node.out(value.turned());
+    node.out(node.ops().transpose(value, order));
   }
 
   private static void concat(Node node) {
-    List<Value> values = new ArrayList<>();
-    for (int i = 0; i < node.inputs(); i++) {
-      values.add(node.in(i));
-    }
+    List<Value> values = IntStream.range(0, node.inputs()).mapToObj(node::openIn).toList();
     node.require(!values.isEmpty(), "it has no inputs");
     int axis = node.axis(node.setting("axis", 1), values.getFirst().rank());
     node.out(node.ops().concat(values, axis));

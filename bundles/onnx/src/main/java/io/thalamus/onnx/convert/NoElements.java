@@ -36,8 +36,9 @@ final class NoElements {
     }
     int[] shape = node.openIn(0).isOpen() ? null : node.in(0).shape();
     for (int i = 1; i < node.inputs() && shape != null && !ALONE.contains(name); i++) {
+      Value other = node.openIn(i);
       boolean isOld = node.hasSetting("axis") && node.opset() < 7;
-      shape = isOld ? shape : Dims.broadcast(shape, node.in(i).shape());
+      shape = other.isOpen() ? null : isOld ? shape : Dims.broadcast(shape, other.shape());
     }
     if (shape == null || Dims.count(shape) > 0) {
       return false;

@@ -266,11 +266,7 @@ final class Node {
     }
     List<String> results = IntStream.range(0, count).mapToObj(i -> "result " + i).toList();
     graph.convert(inner, new OnnxNode("", operator, "", names, results, settings));
-    List<Value> found = new ArrayList<>();
-    for (String result : results) {
-      found.add(inner.get(result));
-    }
-    return found;
+    return results.stream().map(inner::get).toList();
   }
 
   /** Gives an output; one that is not wanted is dropped. */

@@ -20,31 +20,31 @@ final class OpenIndexes {
   static void gatherElements(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
-    Value indexes = OpenSizes.cast(ops, node.openIn(1), DataType.INT32);
+    Value indexes = ops.cast(node.openIn(1), DataType.INT32);
     node.require(value.rank() == indexes.rank(), "data and indexes differ in rank");
     int axis = node.axis(node.setting("axis", 0), value.rank());
     Value size = ops.cast(OpenSizes.size(ops, value, axis), DataType.INT32);
     Value counted = OpenMoves.counted(ops, indexes, size);
     if (value.rank() == 1) {
-      node.out(OpenSizes.gather(ops, value, 0, counted));
+      node.out(ops.gather(value, 0, counted));
       return;
     }
-    Value none = OpenSizes.binary(ops, Binary.MUL, indexes, ops.number(DataType.INT32, 0));
+    Value none = ops.mul(indexes, ops.number(DataType.INT32, 0));
     List<Value> tuple = new ArrayList<>();
     for (int i = 0; i < value.rank(); i++) {
       Value own = counted;
       if (i != axis) {
         Value line = OpenSizes.along(ops, OpenSizes.places(ops, indexes, i), value.rank(), i);
-        own = OpenSizes.binary(ops, Binary.ADD, line, none);
+        own = ops.add(line, none);
       }
       tuple.add(OpenSizes.expandDims(ops, own, value.rank()));
     }
-    node.out(OpenSizes.gatherNd(ops, value, OpenSizes.concat(ops, tuple, value.rank())));
+    node.out(OpenSizes.gatherNd(ops, value, ops.concat(tuple, value.rank())));
   }
 
   static void oneHot(Node node) {
     Ops ops = node.ops();
-    Value indexes = OpenSizes.cast(ops, node.openIn(0), DataType.INT32);
+    Value indexes = ops.cast(node.openIn(0), DataType.INT32);
     int rank = indexes.rank() + 1;
     int axis = node.axis(node.setting("axis", -1), rank);
     int depth = node.onlyInt(1);
@@ -52,13 +52,12 @@ final class OpenIndexes {
     Value counted = OpenMoves.counted(ops, indexes, ops.number(DataType.INT32, depth));
     Value row = ops.integers(new int[] {depth}, ops.budget().range(depth));
     Value isHit =
-        OpenSizes.binary(
-            ops,
+        ops.binary(
             Binary.EQUAL,
             OpenSizes.expandDims(ops, counted, axis),
             OpenSizes.along(ops, row, rank, axis));
     Value values = node.in(2);
-    node.out(OpenSizes.select(ops, isHit, ops.at(values, 0, 1), ops.at(values, 0, 0)));
+    node.out(ops.select(isHit, ops.at(values, 0, 1), ops.at(values, 0, 0)));
   }
 
   // ---- replaced elements ----
@@ -66,7 +65,7 @@ final class OpenIndexes {
   static void scatterElements(Node node) {
     Ops ops = node.ops();
     Value data = node.openIn(0);
-    Value indexes = OpenSizes.cast(ops, node.openIn(1), DataType.INT32);
+    Value indexes = ops.cast(node.openIn(1), DataType.INT32);
     int width = Dims.count(data.shape(), 1, data.rank());
     node.require(
         width > 0
@@ -76,18 +75,18 @@ final class OpenIndexes {
         "it is of " + data.text() + " and " + indexes.text());
     Value places = indexes;
     if (data.rank() > 1) {
-      Value reals = OpenSizes.cast(ops, indexes, DataType.FLOAT);
-      places = ofRows(ops, OpenSizes.reshape(ops, reals, indexes.dim(0), width));
+      Value reals = ops.cast(indexes, DataType.FLOAT);
+      places = ofRows(ops, ops.reshape(reals, indexes.dim(0), width));
     }
     Value size = ops.cast(OpenSizes.size(ops, data, 0), DataType.INT32);
     Value updates = node.openIn(2);
     Value result =
         scattered(
             node,
-            OpenSizes.reshape(ops, data, data.dim(0), width),
+            ops.reshape(data, data.dim(0), width),
             OpenMoves.counted(ops, places, size),
-            OpenSizes.reshape(ops, updates, updates.dim(0), width));
-    node.out(OpenSizes.reshape(ops, result, data.shape()));
+            ops.reshape(updates, updates.dim(0), width));
+    node.out(ops.reshape(result, data.shape()));
   }
 
   /**
@@ -98,28 +97,28 @@ final class OpenIndexes {
   private static Value ofRows(Ops ops, Value rows) {
     Value least = OpenSizes.reduce(ops, OperationCode.REDUCE_MIN, rows, 1, false);
     Value most = OpenSizes.reduce(ops, OperationCode.REDUCE_MAX, rows, 1, false);
-    Value isOne = OpenSizes.binary(ops, Binary.EQUAL, least, most);
-    Value beyond = OpenSizes.cast(ops, OpenSizes.not(ops, isOne), DataType.INT32);
-    Value nothing = OpenSizes.gather(ops, ops.integers(new int[] {1}, 0), 0, beyond);
-    Value places = OpenSizes.cast(ops, least, DataType.INT32);
-    return OpenSizes.binary(ops, Binary.ADD, places, nothing);
+    Value isOne = ops.binary(Binary.EQUAL, least, most);
+    Value beyond = ops.cast(ops.not(isOne), DataType.INT32);
+    Value nothing = ops.gather(ops.integers(new int[] {1}, 0), 0, beyond);
+    Value places = ops.cast(least, DataType.INT32);
+    return ops.add(places, nothing);
   }
 
   static void scatterNd(Node node) {
     Ops ops = node.ops();
     Value data = node.openIn(0);
-    Value indexes = OpenSizes.cast(ops, node.openIn(1), DataType.INT32);
+    Value indexes = ops.cast(node.openIn(1), DataType.INT32);
     int depth = indexes.rank() == 2 ? indexes.dim(1) : 0;
     node.require(depth > 0 && depth <= data.rank(), "its indexes do not fit " + data.text());
     Value places = null;
     int stride = 1;
     for (int i = depth - 1; i >= 0; i--) {
       node.require(i == 0 || data.dim(i) > 0, data.text() + " is open behind its first axis");
-      Value column = OpenSizes.gather(ops, indexes, 1, ops.number(DataType.INT32, i));
+      Value column = ops.gather(indexes, 1, ops.number(DataType.INT32, i));
       Value size = ops.cast(OpenSizes.size(ops, data, i), DataType.INT32);
       Value counted = OpenMoves.counted(ops, column, size);
-      Value part = OpenSizes.binary(ops, Binary.MUL, counted, ops.number(DataType.INT32, stride));
-      places = places == null ? part : OpenSizes.binary(ops, Binary.ADD, places, part);
+      Value part = ops.mul(counted, ops.number(DataType.INT32, stride));
+      places = places == null ? part : ops.add(places, part);
       stride = i == 0 ? stride : Math.multiplyExact(stride, data.dim(i));
     }
     int width = Dims.count(data.shape(), depth, data.rank());
@@ -128,10 +127,10 @@ final class OpenIndexes {
     Value result =
         scattered(
             node,
-            OpenSizes.reshape(ops, data, rows, width),
+            ops.reshape(data, rows, width),
             places,
-            OpenSizes.reshape(ops, updates, indexes.dim(0), width));
-    node.out(OpenSizes.reshape(ops, result, data.shape()));
+            ops.reshape(updates, indexes.dim(0), width));
+    node.out(ops.reshape(result, data.shape()));
   }
 
   /**
@@ -146,30 +145,26 @@ final class OpenIndexes {
     node.require(isSum || reduction.equals("none"), "its reduction is " + reduction);
     node.require(rows.type() == updates.type(), "its updates are of another type");
     Value nobody = ops.integers(new int[] {1}, -1);
-    Value meant = OpenSizes.concat(ops, List.of(nobody, places), 0);
+    Value meant = ops.concat(List.of(nobody, places), 0);
     Value nothing = ops.fill(updates.type(), new int[] {1, updates.dim(1)}, 0);
-    Value all = OpenSizes.concat(ops, List.of(nothing, updates), 0);
+    Value all = ops.concat(List.of(nothing, updates), 0);
     Value isMeant =
-        OpenSizes.binary(
-            ops,
+        ops.binary(
             Binary.EQUAL,
             OpenSizes.along(ops, OpenSizes.places(ops, rows, 0), 2, 0),
             OpenSizes.along(ops, meant, 2, 1));
     if (isSum) {
-      Value each = OpenSizes.cast(ops, isMeant, rows.type());
-      return OpenSizes.binary(ops, Binary.ADD, rows, product(ops, each, all));
+      Value each = ops.cast(isMeant, rows.type());
+      return ops.add(rows, product(ops, each, all));
     }
     Value numbers =
-        OpenSizes.along(
-            ops, OpenSizes.cast(ops, OpenSizes.places(ops, meant, 0), DataType.FLOAT), 2, 1);
-    Value order =
-        OpenSizes.binary(ops, Binary.MUL, OpenSizes.cast(ops, isMeant, DataType.FLOAT), numbers);
+        OpenSizes.along(ops, ops.cast(OpenSizes.places(ops, meant, 0), DataType.FLOAT), 2, 1);
+    Value order = ops.mul(ops.cast(isMeant, DataType.FLOAT), numbers);
     Value last = OpenSizes.reduce(ops, OperationCode.REDUCE_MAX, order, 1, false);
-    Value taken = OpenSizes.gather(ops, all, 0, OpenSizes.cast(ops, last, DataType.INT32));
+    Value taken = ops.gather(all, 0, ops.cast(last, DataType.INT32));
     Value isHit =
-        OpenSizes.binary(
-            ops, Binary.GREATER, OpenSizes.along(ops, last, 2, 0), ops.number(DataType.FLOAT, 0));
-    return OpenSizes.select(ops, isHit, taken, rows);
+        ops.binary(Binary.GREATER, OpenSizes.along(ops, last, 2, 0), ops.number(DataType.FLOAT, 0));
+    return ops.select(isHit, taken, rows);
   }
 
   /** Products of stacks of matrices; a stack of one, or a matrix alone, is that of each. */
@@ -203,10 +198,10 @@ final class OpenIndexes {
     Value places = OpenSizes.places(ops, value, axis);
     Value from = OpenSizes.along(ops, places, 2, 0);
     Value to = OpenSizes.along(ops, places, 2, 1);
-    Value isIn = OpenSizes.binary(ops, isAdded, from, to);
-    Value whole = value.rank() == 1 ? OpenSizes.reshape(ops, value, 1, value.dim(0)) : value;
-    Value sums = product(ops, whole, OpenSizes.cast(ops, isIn, value.type()));
-    node.out(value.rank() == 1 ? OpenSizes.reshape(ops, sums, value.dim(0)) : sums);
+    Value isIn = ops.binary(isAdded, from, to);
+    Value whole = value.rank() == 1 ? ops.reshape(value, 1, value.dim(0)) : value;
+    Value sums = product(ops, whole, ops.cast(isIn, value.type()));
+    node.out(value.rank() == 1 ? ops.reshape(sums, value.dim(0)) : sums);
   }
 
   /**
@@ -221,27 +216,22 @@ final class OpenIndexes {
     Value other = OpenSizes.along(ops, row, 2, 1);
     Value own = OpenSizes.along(ops, row, 2, 0);
     Value isEqual =
-        OpenSizes.binary(
-            ops,
+        ops.binary(
             Binary.AND,
-            OpenSizes.binary(ops, Binary.EQUAL, other, own),
-            OpenSizes.binary(
-                ops,
+            ops.binary(Binary.EQUAL, other, own),
+            ops.binary(
                 Binary.LESS,
                 OpenSizes.along(ops, places, 2, 1),
                 OpenSizes.along(ops, places, 2, 0)));
-    Value isFirst =
-        OpenSizes.binary(ops, Binary.OR, OpenSizes.binary(ops, isBefore, other, own), isEqual);
-    Value number = OpenSizes.cast(ops, isFirst, DataType.FLOAT);
+    Value isFirst = ops.binary(Binary.OR, ops.binary(isBefore, other, own), isEqual);
+    Value number = ops.cast(isFirst, DataType.FLOAT);
     Value before = OpenSizes.reduce(ops, OperationCode.REDUCE_SUM, number, 1, false);
-    Value line = OpenSizes.along(ops, OpenSizes.cast(ops, places, DataType.FLOAT), 2, 0);
-    Value isThere = OpenSizes.binary(ops, Binary.EQUAL, line, OpenSizes.along(ops, before, 2, 1));
+    Value line = OpenSizes.along(ops, ops.cast(places, DataType.FLOAT), 2, 0);
+    Value isThere = ops.binary(Binary.EQUAL, line, OpenSizes.along(ops, before, 2, 1));
     // Row by row the place of the element that belongs there, of which there is one.
     Value found = OpenSizes.found(ops, isThere, new int[] {0, 2}, false);
-    Value order =
-        OpenSizes.cast(
-            ops, OpenSizes.gather(ops, found, 1, ops.number(DataType.INT32, 1)), DataType.INT64);
-    Value sorted = OpenSizes.gather(ops, row, 0, OpenSizes.cast(ops, order, DataType.INT32));
+    Value order = ops.cast(ops.gather(found, 1, ops.number(DataType.INT32, 1)), DataType.INT64);
+    Value sorted = ops.gather(row, 0, ops.cast(order, DataType.INT32));
     node.out(0, OpenSizes.part(ops, sorted, 0, 0, count));
     node.out(1, OpenSizes.part(ops, order, 0, 0, count));
   }

@@ -4,7 +4,6 @@ package io.thalamus.onnx.convert;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.onnx.file.DataType;
-import io.thalamus.onnx.file.Refusal;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.ArrayList;
@@ -80,7 +79,7 @@ final class OpenMoves {
     int[] target = Arrays.stream(shape).map(size -> Math.max(size, 0)).toArray();
     boolean isOne = Arrays.stream(target).filter(size -> size == 0).count() <= 1;
     if (isOne && value.isOpen() || !node.has(1) || node.isKnown(1)) {
-      node.out(OpenSizes.reshape(node.ops(), value, rest(value, shape, target)));
+      node.out(node.ops().reshape(value, rest(value, shape, target)));
       return;
     }
     node.require(value.type().isFloat() && target.length <= 4, "it is of " + value.text());
@@ -115,69 +114,7 @@ final class OpenMoves {
         : target;
   }
 
-  static void flatten(Node node) {
-    Value value = node.openIn(0);
-    int axis = node.setting("axis", 1);
-    int split = axis == value.rank() ? axis : node.axis(axis, value.rank());
-    int before = Dims.count(value.shape(), 0, split);
-    int behind = Dims.count(value.shape(), split, value.rank());
-    node.out(OpenSizes.reshape(node.ops(), value, before, behind));
-  }
-
-  private static int[] axes(Node node) {
-    int[] axes = node.has(1) ? node.ints(1) : node.list("axes");
-    node.require(axes != null, "it names no axes");
-    return axes;
-  }
-
-  static void squeeze(Node node) {
-    Value value = node.openIn(0);
-    int[] axes = node.axes(axes(node), value.rank());
-    int[] shape = Dims.permute(value.shape(), MoveOps.others(value.rank(), axes));
-    node.out(OpenSizes.reshape(node.ops(), value, shape));
-  }
-
-  static void unsqueeze(Node node) {
-    Value value = node.openIn(0);
-    int[] given = axes(node);
-    int[] axes = node.axes(given, value.rank() + given.length);
-    Arrays.sort(axes);
-    int[] shape = value.shape();
-    for (int axis : axes) {
-      shape = Dims.insert(shape, axis, 1);
-    }
-    node.out(OpenSizes.reshape(node.ops(), value, shape));
-  }
-
-  static void transpose(Node node) {
-    Value value = node.openIn(0);
-    int[] order = node.list("perm");
-    if (order == null) {
-      order = new int[value.rank()];
-      for (int i = 0; i < order.length; i++) {
-        order[i] = order.length - 1 - i;
-      }
-    }
-    node.require(
-        Arrays.equals(Arrays.stream(order).sorted().toArray(), Dims.range(value.rank())),
-        "its perm " + Arrays.toString(order) + " does not order " + value.rank() + " dimensions");
-    node.out(OpenSizes.transpose(node.ops(), value, order));
-  }
-
   // ---- places ----
-
-  static void concat(Node node) {
-    List<Value> values = new ArrayList<>();
-    for (int i = 0; i < node.inputs(); i++) {
-      values.add(node.openIn(i));
-      node.require(
-          values.get(i).rank() == values.getFirst().rank()
-              && values.get(i).type() == values.getFirst().type(),
-          values.getFirst().text() + " and " + values.get(i).text() + " differ");
-    }
-    int axis = node.axis(node.setting("axis", 1), values.getFirst().rank());
-    node.out(OpenSizes.concat(node.ops(), values, axis));
-  }
 
   static void slice(Node node) {
     Ops ops = node.ops();
@@ -231,7 +168,7 @@ final class OpenMoves {
       Value length = ops.number(DataType.INT64, places.length);
       return step == 1
           ? OpenSizes.part(ops, value, axis, first, length)
-          : OpenSizes.gather(ops, value, axis, ops.integers(new int[] {places.length}, places));
+          : ops.gather(value, axis, ops.integers(new int[] {places.length}, places));
     }
     boolean isAll =
         isKnown
@@ -249,7 +186,7 @@ final class OpenMoves {
       Value top = ops.add(size, -1);
       first = ops.sub(top, first);
       last = ops.sub(top, last);
-      source = OpenSizes.reverse(ops, value, axis);
+      source = ops.reverse(value, axis);
     }
     first = ops.binary(Binary.MINIMUM, ops.max(first, 0), size);
     last = ops.binary(Binary.MINIMUM, ops.max(last, 0), size);
@@ -264,7 +201,7 @@ final class OpenMoves {
             Binary.FLOOR_DIV, ops.add(length, stride - 1), ops.number(DataType.INT64, stride));
     Value places = OpenSizes.part(ops, OpenSizes.places(ops, part, axis), 0, 0, number);
     Value factor = ops.number(DataType.INT32, stride);
-    return OpenSizes.gather(ops, part, axis, OpenSizes.binary(ops, Binary.MUL, places, factor));
+    return ops.gather(part, axis, ops.mul(places, factor));
   }
 
   private static Value fromFront(Ops ops, Value place, Value size) {
@@ -290,7 +227,7 @@ final class OpenMoves {
       for (int i = 0; i < axes.length; i++) {
         Value before = around(ops, result, axes[i], (int) sizes.get(i), number);
         Value after = around(ops, result, axes[i], (int) sizes.get(i + axes.length), number);
-        result = OpenSizes.concat(ops, List.of(before, result, after), axes[i]);
+        result = ops.concat(List.of(before, result, after), axes[i]);
       }
       node.out(result);
       return;
@@ -309,7 +246,8 @@ final class OpenMoves {
         amounts.set(2 * axes[i] + side, ops.reshape(amount, 1));
       }
     }
-    amounts.replaceAll(each -> each == null ? none(ops) : each);
+    Value none = ops.constant(DataType.INT32, new int[] {1}, 0);
+    amounts.replaceAll(each -> each == null ? none : each);
     Value all = ops.reshape(ops.concat(amounts, 0), value.rank(), 2);
     node.out(
         ops.emitSized(
@@ -319,14 +257,6 @@ final class OpenMoves {
             ops.operand(value),
             ops.operand(all),
             ops.real(number)));
-  }
-
-  private static Value none(Ops ops) {
-    try {
-      return ops.constant(DataType.INT32, new int[] {1}, 0);
-    } catch (Refusal e) {
-      throw new IllegalStateException(e);
-    }
   }
 
   private static Value around(Ops ops, Value value, int axis, int count, double number) {
@@ -383,9 +313,9 @@ final class OpenMoves {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     int axis = node.axis(node.setting("axis", 0), value.rank());
-    Value places = OpenSizes.cast(ops, node.openIn(1), DataType.INT32);
+    Value places = ops.cast(node.openIn(1), DataType.INT32);
     Value size = ops.cast(OpenSizes.size(ops, value, axis), DataType.INT32);
-    node.out(OpenSizes.gather(ops, value, axis, counted(ops, places, size)));
+    node.out(ops.gather(value, axis, counted(ops, places, size)));
   }
 
   static Value counted(Ops ops, Value places, Value size) {
@@ -393,17 +323,13 @@ final class OpenMoves {
       return Indexing.counted(ops, places, size);
     }
     Value zero = ops.number(DataType.INT32, 0);
-    return OpenSizes.select(
-        ops,
-        OpenSizes.binary(ops, Binary.LESS, places, zero),
-        OpenSizes.binary(ops, Binary.ADD, places, size),
-        places);
+    return ops.select(ops.binary(Binary.LESS, places, zero), ops.add(places, size), places);
   }
 
   static void gatherNd(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
-    Value places = OpenSizes.cast(ops, node.openIn(1), DataType.INT32);
+    Value places = ops.cast(node.openIn(1), DataType.INT32);
     int depth = places.rank() == 0 ? 0 : places.dim(places.rank() - 1);
     node.require(
         node.setting("batch_dims", 0) == 0 && depth > 0 && depth <= value.rank(),
@@ -419,7 +345,7 @@ final class OpenMoves {
 
   static void compress(Node node) {
     Ops ops = node.ops();
-    Value value = node.hasSetting("axis") ? node.openIn(0) : OpenSizes.flat(ops, node.openIn(0));
+    Value value = node.hasSetting("axis") ? node.openIn(0) : ops.flat(node.openIn(0));
     int axis = node.axis(node.setting("axis", 0), value.rank());
     Value condition = node.openIn(1);
     node.require(condition.rank() == 1, "its condition is no vector");
@@ -427,7 +353,7 @@ final class OpenMoves {
     node.out(
         axis == 0
             ? OpenSizes.gatherNd(ops, value, places)
-            : OpenSizes.gather(ops, value, axis, OpenSizes.flat(ops, places)));
+            : ops.gather(value, axis, ops.flat(places)));
   }
 
   static void nonZero(Node node) {
@@ -467,9 +393,9 @@ final class OpenMoves {
     Value ones = OpenSizes.fill(ops, DataType.INT32, new int[1], ops.reshape(count, 1), 1);
     Value places = OpenSizes.found(ops, ones, new int[] {1, 0}, true);
     Value row = OpenSizes.gatherNd(ops, places, ops.integers(new int[] {1}, 0));
-    Value numbers = OpenSizes.cast(ops, row, start.type());
-    Value steps = OpenSizes.binary(ops, Binary.MUL, numbers, step);
-    node.out(OpenSizes.binary(ops, Binary.ADD, steps, start));
+    Value numbers = ops.cast(row, start.type());
+    Value steps = ops.mul(numbers, step);
+    node.out(ops.add(steps, start));
   }
 
   static void constantOfShape(Node node) {
@@ -488,8 +414,8 @@ final class OpenMoves {
     DataType type = value.type() == DataType.BOOL ? DataType.INT32 : value.type();
     Value zeros =
         OpenSizes.fill(ops, type, sizes(node, 1, 0), ops.cast(node.in(1), DataType.INT32), 0);
-    Value sum = OpenSizes.binary(ops, Binary.ADD, OpenSizes.cast(ops, value, type), zeros);
-    node.out(OpenSizes.cast(ops, sum, value.type()));
+    Value sum = ops.add(ops.cast(value, type), zeros);
+    node.out(ops.cast(sum, value.type()));
   }
 
   /** As many as there are at most, behind those that there are least ones. */
@@ -519,11 +445,11 @@ final class OpenMoves {
     node.require(value.type().isFloat(), "it is of " + value.text());
     int given = axis;
     int[] order = Dims.insert(MoveOps.others(value.rank(), axis), value.rank() - 1, axis);
-    value = OpenSizes.transpose(ops, value, order);
+    value = ops.transpose(value, order);
     axis = value.rank() - 1;
     boolean isLargest = node.flag("largest", true);
-    Value signed = isLargest ? value : OpenSizes.unary(ops, Unary.NEG, value);
-    Value turned = OpenSizes.reverse(ops, signed, axis);
+    Value signed = isLargest ? value : ops.unary(Unary.NEG, value);
+    Value turned = ops.reverse(signed, axis);
     int[] more = new int[2 * value.rank()];
     int[] shape = Dims.with(value.shape(), axis, 0);
     if (isComputed) {
@@ -545,15 +471,15 @@ final class OpenMoves {
         List.of(ops.operand(turned), ops.int32((int) most)),
         List.of(values.operand(), places.operand()));
     Value behind = ops.sub(OpenSizes.size(ops, value, axis), Shapes.integer(1));
-    Value fromFront = OpenSizes.binary(ops, Binary.SUB, behind, places);
-    Value result = isLargest ? values : OpenSizes.unary(ops, Unary.NEG, values);
+    Value fromFront = ops.sub(behind, places);
+    Value result = isLargest ? values : ops.unary(Unary.NEG, values);
     if (isComputed) {
       Value length = ops.reshape(node.in(1));
       result = OpenSizes.part(ops, result, axis, 0, length);
       fromFront = OpenSizes.part(ops, fromFront, axis, 0, length);
     }
     int[] back = Dims.insert(Dims.range(value.rank() - 1), given, axis);
-    node.out(0, OpenSizes.transpose(ops, result, back));
-    node.out(1, OpenSizes.transpose(ops, fromFront, back));
+    node.out(0, ops.transpose(result, back));
+    node.out(1, ops.transpose(fromFront, back));
   }
 }

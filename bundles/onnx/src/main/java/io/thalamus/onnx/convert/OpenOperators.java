@@ -14,8 +14,9 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Operators on values of which only an execution tells a size, or with results of such sizes. Those
- * that are not here take known sizes alone.
+ * Operators that are other steps on values of which only an execution tells a size, or have results
+ * of such sizes. Those that are not here take known sizes alone, unless they ask for {@link
+ * Node#openIn}.
  */
 final class OpenOperators {
   private static final Map<String, Consumer<Node>> TABLE = table();
@@ -37,32 +38,9 @@ final class OpenOperators {
 
   private static Map<String, Consumer<Node>> table() {
     Map<String, Consumer<Node>> table = new HashMap<>();
-    Elementwise.PAIRS.forEach((name, function) -> table.put(name, pairs(function)));
-    table.put("Pow", pairs(Binary.POW));
-    table.put("Max", pairs(Binary.MAXIMUM));
-    table.put("Min", pairs(Binary.MINIMUM));
-    Elementwise.SINGLES.forEach((name, function) -> table.put(name, single(function)));
-    table.put("Ceil", OpenOperators::ceil);
-    table.put("Cos", OpenOperators::cos);
-    table.put("Reciprocal", OpenOperators::reciprocal);
-    table.put("Not", node -> node.out(OpenSizes.not(node.ops(), node.openIn(0))));
-    table.put("Mod", OpenOperators::mod);
-    table.put("Where", OpenOperators::where);
-    table.put(
-        "Cast",
-        node ->
-            node.out(OpenSizes.cast(node.ops(), node.openIn(0), node.type("to", DataType.FLOAT))));
-    table.put(
-        "CastLike",
-        node -> node.out(OpenSizes.cast(node.ops(), node.openIn(0), node.openIn(1).type())));
     table.put("Shape", OpenMoves::shape);
     table.put("Size", OpenMoves::count);
     table.put("Reshape", OpenMoves::reshape);
-    table.put("Flatten", OpenMoves::flatten);
-    table.put("Squeeze", OpenMoves::squeeze);
-    table.put("Unsqueeze", OpenMoves::unsqueeze);
-    table.put("Transpose", OpenMoves::transpose);
-    table.put("Concat", OpenMoves::concat);
     table.put("Slice", OpenMoves::slice);
     table.put("Split", OpenMoves::split);
     table.put("Gather", OpenMoves::gather);
@@ -138,61 +116,6 @@ final class OpenOperators {
     return false;
   }
 
-  // ---- each element ----
-
-  private static Consumer<Node> single(Unary function) {
-    return node -> node.out(OpenSizes.unary(node.ops(), function, node.openIn(0)));
-  }
-
-  private static Consumer<Node> pairs(Binary function) {
-    return node -> pairs(node, function);
-  }
-
-  private static void pairs(Node node, Binary function) {
-    Value result = node.openIn(0);
-    for (int i = 1; i < node.inputs(); i++) {
-      Value next = node.openIn(i);
-      boolean isPower = function == Binary.POW && result.type().isFloat();
-      next = isPower ? OpenSizes.cast(node.ops(), next, result.type()) : next;
-      result = OpenSizes.binary(node.ops(), function, result, next);
-    }
-    node.out(result);
-  }
-
-  private static void ceil(Node node) {
-    Ops ops = node.ops();
-    Value turned = OpenSizes.unary(ops, Unary.NEG, node.openIn(0));
-    Value whole = OpenSizes.unary(ops, Unary.FLOOR, turned);
-    node.out(OpenSizes.unary(ops, Unary.NEG, whole));
-  }
-
-  private static void cos(Node node) {
-    Value value = node.openIn(0);
-    Value quarter = node.ops().number(value.type(), Math.PI / 2);
-    Value ahead = OpenSizes.binary(node.ops(), Binary.ADD, value, quarter);
-    node.out(OpenSizes.unary(node.ops(), Unary.SIN, ahead));
-  }
-
-  private static void reciprocal(Node node) {
-    Value value = node.openIn(0);
-    Value one = node.ops().number(value.type(), 1);
-    node.out(OpenSizes.binary(node.ops(), Binary.DIV, one, value));
-  }
-
-  private static void mod(Node node) {
-    Ops ops = node.ops();
-    Value a = node.openIn(0);
-    Value b = node.openIn(1);
-    node.require(!node.flag("fmod", false), "its remainders have the sign of the dividend");
-    Value whole = OpenSizes.binary(ops, Binary.FLOOR_DIV, a, b);
-    Value product = OpenSizes.binary(ops, Binary.MUL, whole, b);
-    node.out(OpenSizes.binary(ops, Binary.SUB, a, product));
-  }
-
-  private static void where(Node node) {
-    node.out(OpenSizes.select(node.ops(), node.openIn(0), node.openIn(1), node.openIn(2)));
-  }
-
   // ---- many elements for one ----
 
   private static void reduce(Node node, OperationType operation) {
@@ -222,20 +145,18 @@ final class OpenOperators {
           operation == OperationCode.REDUCE_SUM && (isLast || axes.length == value.rank());
       node.require(isSum && !value.type().is8Bit(), "it reduces " + value.text());
       result =
-          isLast
-              ? sums(ops, value, kept)
-              : ops.reshape(OpenSizes.sum(ops, OpenSizes.flat(ops, value)), kept);
+          isLast ? sums(ops, value, kept) : ops.reshape(OpenSizes.sum(ops, ops.flat(value)), kept);
     }
     int[] rest = Dims.permute(kept, MoveOps.others(value.rank(), axes));
-    node.out(node.flag("keepdims", true) ? result : OpenSizes.reshape(ops, result, rest));
+    node.out(node.flag("keepdims", true) ? result : ops.reshape(result, rest));
   }
 
   /** Sums of integers along the last axis, as a product with a column of ones, which is exact. */
   private static Value sums(Ops ops, Value value, int[] kept) {
     Value places = OpenSizes.places(ops, value, value.rank() - 1);
-    Value ones = OpenSizes.binary(ops, Binary.MUL, places, ops.number(DataType.INT32, 0));
-    ones = OpenSizes.cast(ops, ones, value.type());
-    ones = OpenSizes.binary(ops, Binary.ADD, ones, ops.number(value.type(), 1));
+    Value ones = ops.mul(places, ops.number(DataType.INT32, 0));
+    ones = ops.cast(ones, value.type());
+    ones = ops.add(ones, ops.number(value.type(), 1));
     return ops.emitSized(
         value.type(),
         kept,
@@ -310,7 +231,7 @@ final class OpenOperators {
     Value value = node.openIn(0);
     Value bias = node.has(2) ? node.in(2) : ops.fill(value.type(), new int[] {shape[3]}, 0);
     List<Integer> inputs = new ArrayList<>();
-    inputs.add(ops.operand(OpenSizes.transpose(ops, value, 0, 2, 3, 1)));
+    inputs.add(ops.operand(ops.transpose(value, 0, 2, 3, 1)));
     inputs.add(ops.operand(weights));
     inputs.add(ops.operand(bias));
     for (int number : new int[] {pads[1], pads[3], pads[0], pads[2], strides[1], strides[0], 0}) {
@@ -321,7 +242,7 @@ final class OpenOperators {
       inputs.add(ops.int32(dilations[axis]));
     }
     Value result = ops.emitSized(value.type(), shape, operation, inputs.toArray(Integer[]::new));
-    node.out(OpenSizes.transpose(ops, result, 0, 3, 1, 2));
+    node.out(ops.transpose(result, 0, 3, 1, 2));
   }
 
   private static void transposedConvolution(Node node) {
@@ -375,7 +296,7 @@ final class OpenOperators {
             ops.int32(axis));
     boolean isKept = node.flag("keepdims", true);
     int[] shape = isKept ? Dims.with(value.shape(), axis, 1) : rest;
-    node.out(OpenSizes.reshape(ops, place, shape));
+    node.out(ops.reshape(place, shape));
   }
 
   private static void softmax(Node node) {

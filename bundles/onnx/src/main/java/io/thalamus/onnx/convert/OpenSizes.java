@@ -11,8 +11,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Steps on values of which only an execution tells a size, which is 0 here. Devices compute the
- * shapes of what they write; so much is derived here as operations have to be told.
+ * The steps of {@link Ops} on values of which only an execution tells a size, which is 0 here, and
+ * others that such values need. Devices compute the shapes of what they write; so much is derived
+ * here as operations have to be told.
  */
 final class OpenSizes {
   private static final int MAX_RANK = 4;
@@ -49,9 +50,6 @@ final class OpenSizes {
   // ---- each element ----
 
   static Value binary(Ops ops, Binary function, Value a, Value b) {
-    if (!a.isOpen() && !b.isOpen()) {
-      return ops.binary(function, a, b);
-    }
     Emitter.require(a.type() == b.type(), "its inputs are " + a.type() + " and " + b.type());
     int[] shape = broadcast(a, b);
     require(!a.type().is8Bit() && shape.length <= MAX_RANK, a.text());
@@ -59,11 +57,10 @@ final class OpenSizes {
     Emitter.require(!isWhole || function != Binary.POW, "NNAPI has no powers of integers");
     if (isWhole && function == Binary.DIV) {
       Value zero = ops.number(a.type(), 0);
-      Value size =
-          binary(ops, Binary.FLOOR_DIV, unary(ops, Unary.ABS, a), unary(ops, Unary.ABS, b));
-      Value isBelow = binary(ops, Binary.LESS, a, zero);
-      Value isNegative = binary(ops, Binary.NOT_EQUAL, isBelow, binary(ops, Binary.LESS, b, zero));
-      return select(ops, isNegative, unary(ops, Unary.NEG, size), size);
+      Value size = ops.binary(Binary.FLOOR_DIV, ops.unary(Unary.ABS, a), ops.unary(Unary.ABS, b));
+      Value isBelow = ops.binary(Binary.LESS, a, zero);
+      Value isNegative = ops.binary(Binary.NOT_EQUAL, isBelow, ops.binary(Binary.LESS, b, zero));
+      return ops.select(isNegative, ops.unary(Unary.NEG, size), size);
     }
     boolean isQuestion = function.kind() == Binary.Kind.QUESTION;
     DataType type = isQuestion ? DataType.BOOL : a.type();
@@ -74,11 +71,8 @@ final class OpenSizes {
   }
 
   static Value unary(Ops ops, Unary function, Value value) {
-    if (!value.isOpen()) {
-      return ops.unary(function, value);
-    }
     if (function == Unary.RELU && !value.type().isFloat()) {
-      return binary(ops, Binary.MAXIMUM, value, ops.number(value.type(), 0));
+      return ops.binary(Binary.MAXIMUM, value, ops.number(value.type(), 0));
     }
     boolean isPlain = isReal(value) || function == Unary.ABS || function == Unary.NEG;
     require(isPlain && !value.type().is8Bit(), value.text());
@@ -86,31 +80,26 @@ final class OpenSizes {
   }
 
   static Value not(Ops ops, Value value) {
-    return value.isOpen()
-        ? like(ops, value, DataType.BOOL, OperationCode.LOGICAL_NOT)
-        : ops.not(value);
+    return like(ops, value, DataType.BOOL, OperationCode.LOGICAL_NOT);
   }
 
   /** False for each element. */
   private static Value falsehood(Ops ops, Value value) {
-    Value any = value.type() == DataType.BOOL ? value : binary(ops, Binary.EQUAL, value, value);
-    return binary(ops, Binary.AND, any, ops.number(DataType.BOOL, 0));
+    Value any = value.type() == DataType.BOOL ? value : ops.binary(Binary.EQUAL, value, value);
+    return ops.binary(Binary.AND, any, ops.number(DataType.BOOL, 0));
   }
 
   static Value cast(Ops ops, Value value, DataType type) {
-    if (!value.isOpen() || value.type() == type) {
-      return ops.cast(value, type);
-    }
     boolean isKept = Emitter.code(value.type()) == Emitter.code(type);
     require(!value.type().is8Bit() && !type.is8Bit(), value.text());
     if (type == DataType.FLOAT16) {
-      return ops.halved(cast(ops, value, DataType.FLOAT));
+      return ops.halved(ops.cast(value, DataType.FLOAT));
     }
     if (isKept) {
       return Value.ofOpen(type, value.shape(), ops.operand(value));
     }
     if (type == DataType.BOOL) {
-      return binary(ops, Binary.NOT_EQUAL, value, ops.number(value.type(), 0));
+      return ops.binary(Binary.NOT_EQUAL, value, ops.number(value.type(), 0));
     }
     return like(
         ops,
@@ -127,27 +116,23 @@ final class OpenSizes {
       if (!Arrays.equals(result.shape(), wide.shape())) {
         result =
             value.type() == DataType.BOOL
-                ? binary(ops, Binary.OR, result, wide)
-                : binary(ops, Binary.ADD, result, cast(ops, wide, value.type()));
+                ? ops.binary(Binary.OR, result, wide)
+                : ops.add(result, ops.cast(wide, value.type()));
       }
     }
     return result;
   }
 
   static Value select(Ops ops, Value condition, Value a, Value b) {
-    if (!condition.isOpen() && !a.isOpen() && !b.isOpen()) {
-      return ops.select(condition, a, b);
-    }
     Emitter.require(a.type() == b.type(), "it chooses between " + a.type() + " and " + b.type());
     Value chosen = spread(ops, condition, a, b);
     Value first = spread(ops, a, condition, b);
     Value second = spread(ops, b, condition, a);
     if (a.type() == DataType.BOOL) {
-      return binary(
-          ops,
+      return ops.binary(
           Binary.OR,
-          binary(ops, Binary.AND, chosen, first),
-          binary(ops, Binary.AND, not(ops, chosen), second));
+          ops.binary(Binary.AND, chosen, first),
+          ops.binary(Binary.AND, ops.not(chosen), second));
     }
     return ops.emitSized(
         a.type(),
@@ -162,9 +147,6 @@ final class OpenSizes {
 
   /** All elements in one row. */
   static Value flat(Ops ops, Value value) {
-    if (!value.isOpen()) {
-      return ops.flat(value);
-    }
     if (value.rank() == 1) {
       return value;
     }
@@ -176,7 +158,7 @@ final class OpenSizes {
           ops.operand(value),
           ops.int32Vector(REST));
     }
-    Value all = not(ops, falsehood(ops, value));
+    Value all = ops.not(falsehood(ops, value));
     int[] places = {0, value.rank()};
     return gatherNd(ops, value, found(ops, all, places, false));
   }
@@ -199,9 +181,6 @@ final class OpenSizes {
 
   /** The same elements; of the sizes one at most is unknown, or axes of size 1 come and go. */
   static Value reshape(Ops ops, Value value, int... shape) {
-    if (!value.isOpen()) {
-      return ops.reshape(value, shape);
-    }
     if (Arrays.equals(value.shape(), shape)) {
       return value;
     }
@@ -215,12 +194,12 @@ final class OpenSizes {
           value.type(), shape, OperationCode.RESHAPE, ops.operand(value), ops.int32Vector(target));
     }
     if (value.type() == DataType.BOOL) {
-      Value whole = cast(ops, value, DataType.INT32);
-      return cast(ops, reshape(ops, whole, shape), DataType.BOOL);
+      Value whole = ops.cast(value, DataType.INT32);
+      return ops.cast(ops.reshape(whole, shape), DataType.BOOL);
     }
     boolean isRow = Arrays.stream(shape).allMatch(size -> size <= 1);
     require(isRow, value.text());
-    Value row = flat(ops, value);
+    Value row = ops.flat(value);
     if (shape.length == 0) {
       return Value.of(value.type(), shape, ops.operand(row));
     }
@@ -280,7 +259,7 @@ final class OpenSizes {
     if (value.dim(axis) > 0 || !value.isOpen()) {
       return ops.number(DataType.INT64, value.dim(axis));
     }
-    return sum(ops, cast(ops, line(ops, value, axis), DataType.INT64));
+    return sum(ops, ops.cast(line(ops, value, axis), DataType.INT64));
   }
 
   /** True for each place along an axis. */
@@ -288,7 +267,7 @@ final class OpenSizes {
     Value all = value;
     if (value.rank() > 1) {
       if (value.type() == DataType.BOOL) {
-        all = cast(ops, value, DataType.INT32);
+        all = ops.cast(value, DataType.INT32);
       }
       int[] sizes = new int[value.rank()];
       Arrays.fill(sizes, 1);
@@ -302,7 +281,7 @@ final class OpenSizes {
               ops.int32Vector(new int[value.rank()]),
               ops.int32Vector(Dims.with(sizes, axis, REST)));
     }
-    return flat(ops, not(ops, falsehood(ops, all)));
+    return ops.flat(ops.not(falsehood(ops, all)));
   }
 
   /** The places along an axis, from 0 on. */
@@ -313,14 +292,14 @@ final class OpenSizes {
     }
     Value found = found(ops, line(ops, value, axis), new int[] {1, 0}, true);
     Value row = gatherNd(ops, found, ops.integers(new int[] {1}, 0));
-    return cast(ops, row, DataType.INT32);
+    return ops.cast(row, DataType.INT32);
   }
 
   /** A row along one of so many axes. */
   static Value along(Ops ops, Value row, int rank, int axis) {
     int[] shape = new int[rank];
     Arrays.fill(shape, 1);
-    return reshape(ops, row, Dims.with(shape, axis, row.dim(0)));
+    return ops.reshape(row, Dims.with(shape, axis, row.dim(0)));
   }
 
   /** The same with an axis of size 1 more. */
@@ -334,9 +313,9 @@ final class OpenSizes {
 
   /** The sum of a row of integers, as a product of matrices, which is exact. */
   static Value sum(Ops ops, Value row) {
-    Value one = not(ops, falsehood(ops, row));
-    Value ones = reshape(ops, cast(ops, one, row.type()), 1, 0);
-    Value column = reshape(ops, row, 0, 1);
+    Value one = ops.not(falsehood(ops, row));
+    Value ones = ops.reshape(ops.cast(one, row.type()), 1, 0);
+    Value column = ops.reshape(row, 0, 1);
     Value product =
         ops.emitSized(
             row.type(),
@@ -364,9 +343,6 @@ final class OpenSizes {
   // ---- places ----
 
   static Value transpose(Ops ops, Value value, int... order) {
-    if (!value.isOpen()) {
-      return ops.transpose(value, order);
-    }
     int[] shape = Dims.permute(value.shape(), order);
     if (Arrays.equals(order, Dims.range(value.rank()))) {
       return value;
@@ -382,29 +358,27 @@ final class OpenSizes {
     require(value.rank() == 2 && value.dim(known) > 0, value.text());
     List<Value> lines = new ArrayList<>();
     for (int i = 0; i < value.dim(known); i++) {
-      Value line = gather(ops, value, known, ops.integers(new int[] {1}, i));
+      Value line = ops.gather(value, known, ops.integers(new int[] {1}, i));
       int[] turned = known == 0 ? new int[] {0, 1} : new int[] {1, 0};
-      lines.add(reshape(ops, flat(ops, line), turned));
+      lines.add(ops.reshape(ops.flat(line), turned));
     }
-    return concat(ops, lines, 1 - known);
+    return ops.concat(lines, 1 - known);
   }
 
   /** The elements along an axis in reverse order. */
   static Value reverse(Ops ops, Value value, int axis) {
-    return value.isOpen()
-        ? ops.emitSized(
-            value.type(),
-            value.shape(),
-            ThalamusExtension.REVERSE,
-            ops.operand(value),
-            ops.int32Vector(axis))
-        : ops.reverse(value, axis);
+    return ops.emitSized(
+        value.type(),
+        value.shape(),
+        ThalamusExtension.REVERSE,
+        ops.operand(value),
+        ops.int32Vector(axis));
   }
 
   static Value gather(Ops ops, Value value, int axis, Value places) {
     if (value.type() == DataType.BOOL) {
-      Value whole = cast(ops, value, DataType.INT32);
-      return cast(ops, gather(ops, whole, axis, places), DataType.BOOL);
+      Value whole = ops.cast(value, DataType.INT32);
+      return ops.cast(ops.gather(whole, axis, places), DataType.BOOL);
     }
     int[] before = Arrays.copyOf(value.shape(), axis);
     int[] after = Arrays.copyOfRange(value.shape(), axis + 1, value.rank());
@@ -417,7 +391,7 @@ final class OpenSizes {
             ops.operand(value),
             ops.int32(axis),
             ops.operand(places));
-    return reshape(ops, result, Dims.join(before, places.shape(), after));
+    return ops.reshape(result, Dims.join(before, places.shape(), after));
   }
 
   static Value concat(Ops ops, List<Value> values, int axis) {
@@ -425,6 +399,9 @@ final class OpenSizes {
     int[] shape = parts.getFirst().shape().clone();
     List<Integer> inputs = new ArrayList<>();
     for (Value part : parts) {
+      Emitter.require(
+          part.rank() == shape.length && part.type() == parts.getFirst().type(),
+          parts.getFirst().text() + " and " + part.text() + " differ");
       for (int i = 0; i < shape.length; i++) {
         int size = part.dim(i);
         if (i == axis) {
@@ -456,8 +433,8 @@ final class OpenSizes {
   /** The same from a place on that may be computed. */
   static Value part(Ops ops, Value value, int axis, Value start, Value length) {
     if (value.type() == DataType.BOOL) {
-      Value whole = cast(ops, value, DataType.INT32);
-      return cast(ops, part(ops, whole, axis, start, length), DataType.BOOL);
+      Value whole = ops.cast(value, DataType.INT32);
+      return ops.cast(part(ops, whole, axis, start, length), DataType.BOOL);
     }
     int starts =
         start.isConstant()
@@ -490,7 +467,7 @@ final class OpenSizes {
   /** A tensor of sizes that are computed, with a number everywhere. */
   static Value fill(Ops ops, DataType type, int[] shape, Value sizes, double number) {
     if (type == DataType.BOOL) {
-      return cast(ops, fill(ops, DataType.INT32, shape, sizes, number), type);
+      return ops.cast(fill(ops, DataType.INT32, shape, sizes, number), type);
     }
     Emitter.require(!type.is8Bit(), "it fills " + type + " to a size that is computed");
     return ops.emitSized(
@@ -518,12 +495,12 @@ final class OpenSizes {
         !isBool || shape.length <= MAX_RANK,
         "a result of BOOL without elements has " + shape.length + " dimensions");
     Value nothing = ops.constant(DataType.BOOL, new int[] {1}, 0);
-    Value places = flat(ops, found(ops, nothing, new int[] {0, 1}, false));
+    Value places = ops.flat(found(ops, nothing, new int[] {0, 1}, false));
     int[] one = Arrays.stream(shape).map(size -> Math.max(size, 1)).toArray();
     Value value = ops.fill(isBool ? DataType.INT32 : type, one, 0);
     for (int axis = 0; axis < shape.length; axis++) {
-      value = shape[axis] == 0 ? gather(ops, value, axis, places) : value;
+      value = shape[axis] == 0 ? ops.gather(value, axis, places) : value;
     }
-    return cast(ops, value, type);
+    return ops.cast(value, type);
   }
 }

@@ -19,6 +19,75 @@ final class Ops extends MathOps {
     super(files, catalog, budget);
   }
 
+  // ---- steps that values take whose sizes only an execution tells, too ----
+
+  @Override
+  Value binary(Binary function, Value a, Value b) {
+    return a.isOpen() || b.isOpen()
+        ? OpenSizes.binary(this, function, a, b)
+        : super.binary(function, a, b);
+  }
+
+  @Override
+  Value unary(Unary function, Value value) {
+    return value.isOpen() ? OpenSizes.unary(this, function, value) : super.unary(function, value);
+  }
+
+  @Override
+  Value not(Value value) {
+    return value.isOpen() ? OpenSizes.not(this, value) : super.not(value);
+  }
+
+  @Override
+  Value select(Value condition, Value a, Value b) {
+    return condition.isOpen() || a.isOpen() || b.isOpen()
+        ? OpenSizes.select(this, condition, a, b)
+        : super.select(condition, a, b);
+  }
+
+  @Override
+  Value cast(Value value, DataType type) {
+    return value.isOpen() && value.type() != type
+        ? OpenSizes.cast(this, value, type)
+        : super.cast(value, type);
+  }
+
+  @Override
+  Value reshape(Value value, int... shape) {
+    return value.isOpen() ? OpenSizes.reshape(this, value, shape) : super.reshape(value, shape);
+  }
+
+  @Override
+  Value flat(Value value) {
+    return value.isOpen() ? OpenSizes.flat(this, value) : super.flat(value);
+  }
+
+  @Override
+  Value transpose(Value value, int... order) {
+    return value.isOpen() ? OpenSizes.transpose(this, value, order) : super.transpose(value, order);
+  }
+
+  @Override
+  Value reverse(Value value, int axis) {
+    return value.isOpen() ? OpenSizes.reverse(this, value, axis) : super.reverse(value, axis);
+  }
+
+  @Override
+  Value gather(Value value, int axis, Value indexes) {
+    return value.isOpen() || indexes.isOpen()
+        ? OpenSizes.gather(this, value, axis, indexes)
+        : super.gather(value, axis, indexes);
+  }
+
+  @Override
+  Value concat(List<Value> values, int axis) {
+    return values.stream().anyMatch(Value::isOpen)
+        ? OpenSizes.concat(this, values, axis)
+        : super.concat(values, axis);
+  }
+
+  // ---- many elements for one ----
+
   /** The ways to reduce dimensions to one element. */
   enum Reduction {
     SUM(OperationCode.REDUCE_SUM, Binary.ADD, 0),

@@ -7,6 +7,7 @@ import io.thalamus.onnx.file.OnnxAttribute;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * Recurrent cells: LSTM as NNAPI's operation on sequences where it means the same, all else step by
@@ -113,7 +114,7 @@ final class Recurrent {
     Ops ops = node.ops();
     boolean isBatchFirst = node.flag("layout", false);
     Value given = node.openIn(0);
-    Value input = isBatchFirst ? OpenSizes.transpose(ops, given, 1, 0, 2) : given;
+    Value input = isBatchFirst ? ops.transpose(given, 1, 0, 2) : given;
     node.require(
         input.rank() == 3 && weights.rank() == 3 && recurrent.rank() == 3,
         "its inputs have not 3 dimensions");
@@ -181,7 +182,7 @@ final class Recurrent {
     int axis = isBatchFirst ? 1 : 0;
     if (node.wants(0)) {
       Value joined = stack(ops, all);
-      node.out(0, isBatchFirst ? OpenSizes.transpose(ops, joined, 2, 0, 1, 3) : joined);
+      node.out(0, isBatchFirst ? ops.transpose(joined, 2, 0, 1, 3) : joined);
     }
     node.out(1, ops.stack(lastHidden, axis));
     if (gates == 4) {
@@ -194,11 +195,8 @@ final class Recurrent {
     if (!all.getFirst().isOpen()) {
       return ops.stack(all, 1);
     }
-    List<Value> parts = new ArrayList<>();
-    for (Value each : all) {
-      parts.add(OpenSizes.expandDims(ops, each, 1));
-    }
-    return parts.size() == 1 ? parts.getFirst() : OpenSizes.concat(ops, parts, 1);
+    List<Value> parts = all.stream().map(each -> OpenSizes.expandDims(ops, each, 1)).toList();
+    return parts.size() == 1 ? parts.getFirst() : ops.concat(parts, 1);
   }
 
   /** All outputs of one direction, whose steps are written out; the states become the last ones. */
@@ -243,7 +241,7 @@ final class Recurrent {
                 Value last = inner.add(inner.cast(outer.pass(count), DataType.INT32), -1);
                 place = inner.sub(last, place);
               }
-              Value x = OpenSizes.gather(inner, outer.pass(input), 0, place);
+              Value x = inner.gather(outer.pass(input), 0, place);
               List<Value> after = new ArrayList<>(before);
               step(cell.within(inner, outer), x, after);
               Value row = after.getFirst();
@@ -262,7 +260,7 @@ final class Recurrent {
     for (int i = 0; i < states.size(); i++) {
       states.set(i, found.get(i));
     }
-    return isReverse ? OpenSizes.reverse(ops, found.getLast(), 0) : found.getLast();
+    return isReverse ? ops.reverse(found.getLast(), 0) : found.getLast();
   }
 
   /** For each step and sequence whether the step is one of it. */
@@ -274,9 +272,7 @@ final class Recurrent {
   }
 
   private static Value reversed(Ops ops, Value value, Value lengths) {
-    return lengths == null
-        ? OpenSizes.reverse(ops, value, 0)
-        : Indexing.reversed(ops, value, lengths);
+    return lengths == null ? ops.reverse(value, 0) : Indexing.reversed(ops, value, lengths);
   }
 
   /** The output at the end of each sequence; the first state where that has no steps. */
@@ -373,11 +369,7 @@ final class Recurrent {
 
   /** The weighted sums of the four gates of an LSTM, in ONNX's order i, o, f, c. */
   private static List<Value> sums(Cell cell, Value x, Value h) {
-    List<Value> sums = new ArrayList<>();
-    for (int gate = 0; gate < 4; gate++) {
-      sums.add(sum(cell, x, h, gate, 4));
-    }
-    return sums;
+    return IntStream.range(0, 4).mapToObj(gate -> sum(cell, x, h, gate, 4)).toList();
   }
 
   private static void lstmStep(Cell cell, List<Value> sums, List<Value> states) {
@@ -419,10 +411,10 @@ final class Recurrent {
       Value h = Quantization.rounded(ops, states.getFirst());
       Value all =
           ops.add(ops.at(fromInput, 0, step), ops.fullyConnected(h, cell.recurrent(), none));
-      List<Value> sums = new ArrayList<>();
-      for (int gate = 0; gate < 4; gate++) {
-        sums.add(ops.part(all, 1, gate * cell.size(), cell.size()));
-      }
+      List<Value> sums =
+          IntStream.range(0, 4)
+              .mapToObj(gate -> ops.part(all, 1, gate * cell.size(), cell.size()))
+              .toList();
       lstmStep(cell, sums, states);
       if (isIn != null) {
         Value goesOn = ops.at(isIn, 0, step);

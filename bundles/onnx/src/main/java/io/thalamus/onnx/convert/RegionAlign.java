@@ -28,9 +28,9 @@ final class RegionAlign {
         image.rank() == 4 && rows.rank() == 2 && rows.dim(1) == 5 && image.type().isFloat(),
         "it has the inputs " + image.text() + " and " + rows.text());
     node.require(size != null && size.length == 2, "it does not say how large its results are");
-    Value regions = OpenSizes.cast(ops, rows, DataType.FLOAT);
-    Value of = OpenSizes.gather(ops, regions, 1, ops.integers(new int[0], 0));
-    Value corners = OpenSizes.gather(ops, regions, 1, ops.integers(new int[] {4}, 1, 2, 3, 4));
+    Value regions = ops.cast(rows, DataType.FLOAT);
+    Value of = ops.gather(regions, 1, ops.integers(new int[0], 0));
+    Value corners = ops.gather(regions, 1, ops.integers(new int[] {4}, 1, 2, 3, 4));
     double ratio = 1 / node.real("spatial_scale", 1);
     Value found =
         ops.emitSized(
@@ -39,13 +39,13 @@ final class RegionAlign {
             OperationCode.ROI_POOLING,
             ops.operand(ops.transpose(image, 0, 2, 3, 1)),
             ops.operand(corners),
-            ops.operand(OpenSizes.cast(ops, of, DataType.INT32)),
+            ops.operand(ops.cast(of, DataType.INT32)),
             ops.int32(size[0]),
             ops.int32(size[1]),
             ops.real(ratio),
             ops.real(ratio),
             ops.bool(false));
-    node.out(OpenSizes.transpose(ops, found, 0, 3, 1, 2));
+    node.out(ops.transpose(found, 0, 3, 1, 2));
   }
 
   static void align(Node node) {
@@ -68,14 +68,14 @@ final class RegionAlign {
             new int[] {boxes.dim(0), height, width, image.dim(1)},
             ThalamusExtension.ROI_ALIGN,
             ops.operand(ops.transpose(image, 0, 2, 3, 1)),
-            ops.operand(OpenSizes.cast(ops, boxes, DataType.FLOAT)),
-            ops.operand(OpenSizes.cast(ops, node.openIn(2), DataType.INT32)),
+            ops.operand(ops.cast(boxes, DataType.FLOAT)),
+            ops.operand(ops.cast(node.openIn(2), DataType.INT32)),
             ops.int32(height),
             ops.int32(width),
             ops.int32(node.setting("sampling_ratio", 0)),
             ops.real(node.real("spatial_scale", 1)),
             ops.bool(mode.equals("half_pixel")),
             ops.bool(node.text("mode", "avg").equals("max")));
-    node.out(OpenSizes.transpose(ops, found, 0, 3, 1, 2));
+    node.out(ops.transpose(found, 0, 3, 1, 2));
   }
 }

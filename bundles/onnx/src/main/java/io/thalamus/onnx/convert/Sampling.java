@@ -423,7 +423,7 @@ final class Sampling {
       return null;
     }
     Ops ops = node.ops();
-    Value data = OpenSizes.transpose(ops, value, CHANNELS_LAST);
+    Value data = ops.transpose(value, CHANNELS_LAST);
     Value result =
         ops.emitSized(
             value.type(),
@@ -435,6 +435,6 @@ final class Sampling {
             ops.bool(false),
             ops.bool(isLinear && transformation.equals("align_corners")),
             ops.bool(isLinear && transformation.endsWith("half_pixel")));
-    return OpenSizes.transpose(ops, result, CHANNELS_FIRST);
+    return ops.transpose(result, CHANNELS_FIRST);
   }
 }

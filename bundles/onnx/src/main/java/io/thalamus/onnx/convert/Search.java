@@ -90,9 +90,9 @@ final class Search {
             DataType.INT64,
             DataType.INT64);
     if (isSliced) {
-      Value places = OpenSizes.cast(ops, found.get(1), DataType.INT32);
+      Value places = ops.cast(found.get(1), DataType.INT32);
       found = new ArrayList<>(found);
-      found.set(0, OpenSizes.gather(ops, value, axis, places));
+      found.set(0, ops.gather(value, axis, places));
     }
     for (int i = 0; i < found.size(); i++) {
       if (hasPlaces || i != 1) {
@@ -126,9 +126,7 @@ final class Search {
     // The first difference counts more than any after it.
     double[] weights = ops.budget().doubles(length);
     Arrays.setAll(weights, i -> length - i);
-    Value weighted =
-        ops.binary(
-            Binary.MUL, sign, ops.constant(DataType.FLOAT, new int[] {1, 1, length}, weights));
+    Value weighted = ops.mul(sign, ops.constant(DataType.FLOAT, new int[] {1, 1, length}, weights));
     Value sum =
         ops.add(
             ops.reduce(Ops.Reduction.MAX, weighted, 2), ops.reduce(Ops.Reduction.MIN, weighted, 2));

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 /**
  * Lists of tensors, whose lengths and places are known while the model is read, and what may be
@@ -80,11 +81,7 @@ final class Sequences {
   }
 
   private static void construct(Node node) {
-    List<Value> values = new ArrayList<>();
-    for (int i = 0; i < node.inputs(); i++) {
-      values.add(node.in(i));
-    }
-    node.out(Value.ofSequence(values));
+    node.out(Value.ofSequence(IntStream.range(0, node.inputs()).mapToObj(node::in).toList()));
   }
 
   private static void at(Node node) {
@@ -107,7 +104,7 @@ final class Sequences {
       return;
     }
     Value size = ops.cast(OpenSizes.size(ops, rows, 0), DataType.INT32);
-    node.out(OpenSizes.gather(ops, rows, 0, Indexing.counted(ops, place, size)));
+    node.out(ops.gather(rows, 0, Indexing.counted(ops, place, size)));
   }
 
   private static void length(Node node) {
@@ -129,7 +126,7 @@ final class Sequences {
               && Arrays.equals(Dims.insert(value.shape(), 0, 0), rows.shape()),
           value.text() + " is not like the values of its list");
       Value row = ops.reshape(value, Dims.insert(value.shape(), 0, 1));
-      node.out(Value.ofRows(OpenSizes.concat(ops, List.of(rows, row), 0)));
+      node.out(Value.ofRows(ops.concat(List.of(rows, row), 0)));
       return;
     }
     List<Value> values = new ArrayList<>(node.sequence(0));
@@ -162,11 +159,9 @@ final class Sequences {
     boolean isNew = node.flag("new_axis", false);
     int axis = node.axis(node.setting("axis", 0), isNew ? rows.rank() : rows.rank() - 1);
     int[] order = Dims.insert(MoveOps.others(rows.rank(), 0), axis, 0);
-    Value moved = OpenSizes.transpose(ops, rows, order);
+    Value moved = ops.transpose(rows, order);
     int[] shape = moved.shape();
-    return isNew
-        ? moved
-        : OpenSizes.reshape(ops, moved, Dims.with(Dims.remove(shape, axis), axis, 0));
+    return isNew ? moved : ops.reshape(moved, Dims.with(Dims.remove(shape, axis), axis, 0));
   }
 
   private static void split(Node node) {

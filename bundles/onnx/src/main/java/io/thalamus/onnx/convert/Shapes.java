@@ -108,7 +108,7 @@ final class Shapes {
   }
 
   private static void flatten(Node node) {
-    Value value = node.in(0);
+    Value value = node.openIn(0);
     int axis = node.setting("axis", 1);
     int split = axis == value.rank() ? axis : node.axis(axis, Math.max(1, value.rank()));
     split = Math.min(split, value.rank());
@@ -126,26 +126,28 @@ final class Shapes {
   }
 
   private static void squeeze(Node node) {
-    Value value = node.in(0);
+    Value value = node.openIn(0);
     if (node.has(1) && !node.isKnown(1)) {
       node.out(node.ops().reshape(value, node.stated(0, 1)));
       return;
     }
     int[] given = axes(node);
+    node.require(given != null || !value.isOpen(), "it names no axes");
     int[] axes =
         given == null
             ? Arrays.stream(Dims.range(value.rank())).filter(i -> value.dim(i) == 1).toArray()
             : node.axes(given, value.rank());
     for (int axis : axes) {
       node.require(
-          value.dim(axis) == 1, "axis " + axis + " of " + value.text() + " is not of size 1");
+          value.isOpen() || value.dim(axis) == 1,
+          "axis " + axis + " of " + value.text() + " is not of size 1");
     }
     node.out(
         node.ops().reshape(value, Dims.permute(value.shape(), MoveOps.others(value.rank(), axes))));
   }
 
   private static void unsqueeze(Node node) {
-    Value value = node.in(0);
+    Value value = node.openIn(0);
     if (node.has(1) && !node.isKnown(1)) {
       node.out(node.ops().reshape(value, node.stated(0, 1)));
       return;
