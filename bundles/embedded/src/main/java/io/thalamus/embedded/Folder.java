@@ -2,8 +2,11 @@
 package io.thalamus.embedded;
 
 import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
@@ -13,8 +16,6 @@ import java.util.stream.Stream;
  * Thread-safe.
  */
 final class Folder implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(Folder.class.getName());
-
   private final Path path;
   private final Thread hook;
 
@@ -23,8 +24,32 @@ final class Folder implements AutoCloseable {
     this.hook = new Thread(this::remove, "thalamus-remove");
   }
 
+  /**
+   * Makes a folder that no other user may enter. Names that nobody can guess would take a generator
+   * of secrets, which costs a start 20 ms; a folder that is there already is left alone.
+   */
   static Folder create() throws IOException {
-    Folder folder = new Folder(Files.createTempDirectory("thalamus-"));
+    Path temporary = Path.of(System.getProperty("java.io.tmpdir"));
+    long number = System.nanoTime();
+    while (true) {
+      try {
+        Path path = temporary.resolve("thalamus-" + Long.toUnsignedString(number, 36));
+        return registered(new Folder(Files.createDirectory(path, owner(temporary))));
+      } catch (FileAlreadyExistsException _) {
+        number++;
+      }
+    }
+  }
+
+  private static FileAttribute<?>[] owner(Path temporary) {
+    return temporary.getFileSystem().supportedFileAttributeViews().contains("posix")
+        ? new FileAttribute<?>[] {
+          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))
+        }
+        : new FileAttribute<?>[0];
+  }
+
+  private static Folder registered(Folder folder) {
     Runtime.getRuntime().addShutdownHook(folder.hook);
     return folder;
   }
@@ -40,7 +65,8 @@ final class Folder implements AutoCloseable {
         Files.deleteIfExists(file);
       }
     } catch (IOException e) {
-      LOG.log(System.Logger.Level.WARNING, "cannot remove " + path, e);
+      System.getLogger(Folder.class.getName())
+          .log(System.Logger.Level.WARNING, "cannot remove " + path, e);
     }
   }
 

@@ -69,9 +69,9 @@ public record Normalization(float[] mean, float[] std, String reason) {
       if (Math.abs(low - range[0]) <= allowed && Math.abs(high - range[1]) <= allowed) {
         String reason =
             "bytes as they are: the quantized input's real range is "
-                + number(low)
+                + end(low)
                 + " to "
-                + number(high);
+                + end(high);
         return Optional.of(
             new Normalization(
                 new float[] {quantization.zeroPoint() - least},
@@ -110,6 +110,15 @@ public record Normalization(float[] mean, float[] std, String reason) {
     return IntStream.range(0, values.length)
         .mapToObj(i -> number(values[i]))
         .collect(Collectors.joining(","));
+  }
+
+  /**
+   * Returns the end of a range, which is 0 or at least a 256th: as {@link #number}, without what
+   * that has to compute first, since this is on the way to a first result.
+   */
+  private static String end(double value) {
+    double rounded = Math.rint(value * 1e4) / 1e4;
+    return rounded == (long) rounded ? Long.toString((long) rounded) : Double.toString(rounded);
   }
 
   private static String number(double value) {

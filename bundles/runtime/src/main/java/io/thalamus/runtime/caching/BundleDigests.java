@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.WeakHashMap;
+import java.util.function.Supplier;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.Constants;
@@ -61,14 +62,18 @@ public final class BundleDigests implements CodeDigests {
   /** Creates the digests of the bundles of this framework. */
   @Activate
   public BundleDigests(BundleContext context) {
-    this(context, ProcessHandle.current().info().startInstant().orElse(Instant.EPOCH), null);
+    this(context, BundleDigests::begin, null);
   }
 
-  BundleDigests(BundleContext context, Instant begin, CacheEngine engine) {
+  BundleDigests(BundleContext context, Supplier<Instant> begin, CacheEngine engine) {
     this.context = context;
     this.engine = engine;
     this.stored =
         new StoredDigests(() -> this.engine, String.valueOf(context.getDataFile("")), begin);
+  }
+
+  private static Instant begin() {
+    return ProcessHandle.current().info().startInstant().orElse(Instant.EPOCH);
   }
 
   @Override

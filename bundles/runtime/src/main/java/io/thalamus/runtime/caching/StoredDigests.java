@@ -45,7 +45,7 @@ final class StoredDigests {
 
   private final Supplier<CacheEngine> engine;
   private final String storage;
-  private final Instant quiet;
+  private final Supplier<Instant> begin;
   private Map<ByteBuffer, byte[]> known;
 
   /**
@@ -53,12 +53,12 @@ final class StoredDigests {
    *
    * @param engine gives null if there is none now
    * @param storage of the framework, in which a bundle's number and time of update are its own
-   * @param begin of this process
+   * @param begin gives that of this process, which takes milliseconds
    */
-  StoredDigests(Supplier<CacheEngine> engine, String storage, Instant begin) {
+  StoredDigests(Supplier<CacheEngine> engine, String storage, Supplier<Instant> begin) {
     this.engine = engine;
     this.storage = storage;
-    this.quiet = begin.minus(QUIET);
+    this.begin = begin;
   }
 
   static BlobStore blobs(CacheEngine engine) {
@@ -79,7 +79,8 @@ final class StoredDigests {
       Map<String, Object> facts =
           Files.readAttributes(file, "unix:isRegularFile,dev,ino,size,ctime");
       FileTime changed = (FileTime) facts.get("ctime");
-      if (!(boolean) facts.get("isRegularFile") || !changed.toInstant().isBefore(quiet)) {
+      if (!(boolean) facts.get("isRegularFile")
+          || !changed.toInstant().isBefore(begin.get().minus(QUIET))) {
         return Optional.empty();
       }
       String text =

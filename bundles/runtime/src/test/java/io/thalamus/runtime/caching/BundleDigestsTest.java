@@ -397,7 +397,7 @@ class BundleDigestsTest {
 
   /** Digests as a process has them that begins then, with what earlier ones kept. */
   private BundleDigests inProcess(CacheEngine engine, Instant begin) {
-    return new BundleDigests(home.getBundleContext(), begin, engine);
+    return new BundleDigests(home.getBundleContext(), () -> begin, engine);
   }
 
   /** Puts a wrong digest in the place of each that is kept, so that its use is seen. */
