@@ -143,6 +143,71 @@ public final class StridedCopy {
     }
   }
 
+  /** Receives some elements of a run. */
+  @FunctionalInterface
+  public interface Piece {
+    /**
+     * One walk along a part of the last dimension.
+     *
+     * @param source index of the first element to read
+     * @param target index of the first element to write
+     * @param count of elements
+     */
+    void accept(long source, long target, int count);
+  }
+
+  /**
+   * Walks over all runs in pieces, in an order in which pieces that read next to each other follow
+   * each other: a transposition finds in a cache what its neighbour has read. Strides that write an
+   * element twice are not for it.
+   *
+   * @param most elements of a piece
+   */
+  public void forEachPiece(int most, Piece piece) {
+    int last = dimensions.length - 1;
+    int near = last;
+    for (int axis = 0; axis < last; axis++) {
+      boolean isNearer = near == last || distance(axis) < distance(near);
+      near = isNearer ? axis : near;
+    }
+    // The near dimension goes behind all others, and the pieces before it.
+    int[] order = new int[last + 1];
+    int count = 0;
+    for (int axis = 0; axis < last; axis++) {
+      if (axis != near) {
+        order[count++] = axis;
+      }
+    }
+    order[count++] = last;
+    if (near != last) {
+      order[count] = near;
+    }
+    for (int dimension : dimensions) {
+      if (dimension == 0) {
+        return;
+      }
+    }
+    pieces(order, 0, most, source, target, Math.min(most, runLength()), piece);
+  }
+
+  private long distance(int axis) {
+    return Math.abs(sourceStrides[axis]);
+  }
+
+  private void pieces(int[] order, int at, int most, long from, long to, int count, Piece piece) {
+    if (at == order.length) {
+      piece.accept(from, to, count);
+      return;
+    }
+    int axis = order[at];
+    int step = axis == dimensions.length - 1 ? most : 1;
+    for (int i = 0; i < dimensions[axis]; i += step) {
+      int some = step == 1 ? count : Math.min(most, dimensions[axis] - i);
+      long next = from + i * sourceStrides[axis];
+      pieces(order, at + 1, most, next, to + i * targetStrides[axis], some, piece);
+    }
+  }
+
   @Override
   public String toString() {
     return Arrays.toString(dimensions)

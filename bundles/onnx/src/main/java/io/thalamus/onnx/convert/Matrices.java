@@ -29,14 +29,13 @@ final class Matrices {
   private static void gemm(Node node) {
     Ops ops = node.ops();
     Value a = node.in(0);
-    Value b = node.in(1);
-    node.require(a.rank() == 2 && b.rank() == 2, "its inputs are no matrices");
+    Value stored = node.in(1);
+    node.require(a.rank() == 2 && stored.rank() == 2, "its inputs are no matrices");
     if (node.flag("transA", false)) {
       a = ops.transpose(a, 1, 0);
     }
-    if (node.flag("transB", false)) {
-      b = ops.transpose(b, 1, 0);
-    }
+    boolean isByColumn = node.flag("transB", false);
+    int columns = stored.dim(isByColumn ? 0 : 1);
     node.require(
         a.type().isFloat() || node.real("alpha", 1) == 1 && node.real("beta", 1) == 1,
         "its factors are no integers");
@@ -45,17 +44,19 @@ final class Matrices {
     Value bias = node.has(2) && beta != 0 ? ops.mul(node.in(2), beta) : null;
     boolean isLayer =
         a.type().isFloat()
-            && b.isConstant()
+            && stored.isConstant()
             && !a.isConstant()
             && alpha == 1
             && bias != null
             && bias.isConstant()
-            && (bias.rank() == 1 && bias.dim(0) == b.dim(1)
-                || bias.rank() == 2 && bias.dim(0) == 1 && bias.dim(1) == b.dim(1));
+            && (bias.rank() == 1 && bias.dim(0) == columns
+                || bias.rank() == 2 && bias.dim(0) == 1 && bias.dim(1) == columns);
     if (isLayer) {
-      node.out(ops.fullyConnected(a, ops.transpose(b, 1, 0), ops.flat(bias)));
+      Value weights = isByColumn ? stored : ops.transpose(stored, 1, 0);
+      node.out(ops.fullyConnected(a, weights, ops.flat(bias)));
       return;
     }
+    Value b = isByColumn ? ops.transpose(stored, 1, 0) : stored;
     Value product = ops.mul(ops.matmul(a, b), alpha);
     node.out(bias == null ? product : ops.add(product, bias));
   }

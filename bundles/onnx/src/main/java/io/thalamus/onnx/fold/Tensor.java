@@ -28,6 +28,12 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
   /** Bytes of a run below which a copy between segments takes longer than one of arrays. */
   private static final int SHORT_RUN = 32;
 
+  /** Elements that are read from as many lines of memory, all of which stay in a cache. */
+  private static final int PIECE = 256;
+
+  /** Elements that are only moved: their order of bytes does not matter. */
+  private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED;
+
   /** A scalar or a vector of integers, as shapes and indexes are. */
   public static Tensor ofLongs(int[] shape, long... values) {
     MemorySegment bytes = MemorySegment.ofArray(new byte[8 * values.length]);
@@ -110,15 +116,15 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
   /** The elements at places that are counted by strides. */
   public Tensor view(int[] size, int[] strides, int offset, Budget budget) {
     int width = type.elements().size();
-    byte[] target = budget.bytes((long) Dims.count(size) * width);
-    Tensor result = new Tensor(type, size, MemorySegment.ofArray(target));
-    if (target.length == 0) {
-      return result;
+    int count = Dims.count(size);
+    if (count == 0) {
+      return allocate(type, size, budget);
     }
     long[] steps = Arrays.stream(strides).asLongStream().toArray();
     StridedCopy copy = StridedCopy.gather(size, offset, steps);
     int length = copy.runLength();
     if (copy.runSourceStride() == 1 && (long) length * width >= SHORT_RUN) {
+      Tensor result = allocate(type, size, budget);
       long run = (long) length * width;
       copy.forEachRun(
           (from, to) -> MemorySegment.copy(bytes, from * width, result.bytes, to * width, run));
@@ -132,25 +138,53 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
       first += Math.min(reach, 0);
       last += Math.max(reach, 0);
     }
-    byte[] source = budget.bytes((last - first + 1) * width);
-    MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, first * width, source, 0, source.length);
-    long start = first;
-    int step = (int) copy.runSourceStride() * width;
-    copy.forEachRun(
-        (from, to) ->
-            copy(
-                source,
-                (int) (from - start) * width,
-                step,
-                target,
-                (int) to * width,
-                length,
-                width));
-    budget.release(source.length);
+    int seen = Math.toIntExact(last - first + 1);
+    MemorySegment target =
+        width == Integer.BYTES
+            ? ints(copy, first, seen, count, budget)
+            : bytes(copy, first, seen, count, budget);
+    budget.release((long) seen * width);
+    return new Tensor(type, size, target);
+  }
+
+  private MemorySegment ints(StridedCopy copy, long first, int seen, int count, Budget budget) {
+    int[] source = budget.ints(seen);
+    MemorySegment.copy(bytes, INT, first * Integer.BYTES, source, 0, seen);
+    int[] target = budget.ints(count);
+    int step = (int) copy.runSourceStride();
+    copy.forEachPiece(
+        PIECE,
+        (from, to, some) -> copy(source, (int) (from - first), step, target, (int) to, some));
+    MemorySegment result = MemorySegment.ofArray(budget.bytes(count * (long) Integer.BYTES));
+    MemorySegment.copy(target, 0, result, INT, 0, count);
+    budget.release(count * (long) Integer.BYTES);
     return result;
   }
 
+  private MemorySegment bytes(StridedCopy copy, long first, int seen, int count, Budget budget) {
+    int width = type.elements().size();
+    byte[] source = budget.bytes((long) seen * width);
+    MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, first * width, source, 0, source.length);
+    byte[] target = budget.bytes((long) count * width);
+    int step = (int) copy.runSourceStride() * width;
+    copy.forEachPiece(
+        PIECE,
+        (from, to, some) ->
+            copy(
+                source, (int) (from - first) * width, step, target, (int) to * width, some, width));
+    return MemorySegment.ofArray(target);
+  }
+
   /** A method of its own: called often, it is soon compiled in a new process. */
+  private static void copy(int[] source, int from, int step, int[] target, int to, int count) {
+    int place = from;
+    for (int at = to; at < to + count; at++) {
+      target[at] = source[place];
+      place += step;
+    }
+  }
+
+  /** As above, for elements of other sizes. */
   private static void copy(
       byte[] source, int from, int step, byte[] target, int to, int count, int width) {
     int place = from;
