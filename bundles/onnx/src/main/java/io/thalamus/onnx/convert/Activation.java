@@ -159,7 +159,7 @@ final class Activation {
 
   /** Before version 13 all dimensions from the axis on are one. */
   private static void softmax(Node node, boolean isLog) {
-    Value value = node.in(0);
+    Value value = node.openIn(0);
     if (node.opset() >= 13) {
       int axis = node.axis(node.setting("axis", -1), value.rank());
       node.out(node.ops().softmax(value, axis, isLog));

@@ -33,10 +33,10 @@ final class Indexing {
 
   private static void gather(Node node) {
     Ops ops = node.ops();
-    Value data = node.in(0);
+    Value data = node.openIn(0);
     int axis = node.axis(node.setting("axis", 0), data.rank());
-    Value size = ops.number(DataType.INT32, data.dim(axis));
-    node.out(ops.gather(data, axis, counted(ops, node.in(1), size)));
+    Value size = ops.cast(OpenSizes.size(ops, data, axis), DataType.INT32);
+    node.out(ops.gather(data, axis, counted(ops, node.openIn(1), size)));
   }
 
   private static void gatherElements(Node node) {
@@ -101,13 +101,13 @@ final class Indexing {
 
   private static void oneHot(Node node) {
     Ops ops = node.ops();
-    Value indexes = node.in(0);
+    Value indexes = node.openIn(0);
     int rank = indexes.rank() + 1;
     int axis = node.axis(node.setting("axis", -1), rank);
     int depth = node.isKnown(1) ? (int) node.onlyNumber(1) : node.stated(0, 1)[axis];
     node.require(depth > 0, "its depth is " + depth);
     Value index = counted(ops, indexes, ops.number(DataType.INT32, depth));
-    Value column = ops.reshape(index, Dims.insert(indexes.shape(), axis, 1));
+    Value column = OpenSizes.expandDims(ops, index, axis);
     int[] shape = new int[rank];
     Arrays.fill(shape, 1);
     shape[axis] = depth;

@@ -48,11 +48,15 @@ final class Movement {
   }
 
   private static void split(Node node) {
-    Value value = node.in(0);
+    Value value = node.openIn(0);
     int axis = node.axis(node.setting("axis", 0), value.rank());
     int[] sizes = splitSizes(node, value.dim(axis), axis);
+    boolean isOpen = value.isOpen() && value.dim(axis) == 0;
     node.require(
-        sizes.length == node.outputs() && Arrays.stream(sizes).sum() == value.dim(axis),
+        !isOpen || Arrays.stream(sizes).allMatch(size -> size > 0),
+        "it splits along an axis of which only an execution tells the size");
+    node.require(
+        sizes.length == node.outputs() && (isOpen || Arrays.stream(sizes).sum() == value.dim(axis)),
         "the parts " + Arrays.toString(sizes) + " do not make up " + value.dim(axis));
     int start = 0;
     for (int i = 0; i < sizes.length; i++) {

@@ -24,7 +24,7 @@ final class OpenIndexes {
     node.require(value.rank() == indexes.rank(), "data and indexes differ in rank");
     int axis = node.axis(node.setting("axis", 0), value.rank());
     Value size = ops.cast(OpenSizes.size(ops, value, axis), DataType.INT32);
-    Value counted = OpenMoves.counted(ops, indexes, size);
+    Value counted = Indexing.counted(ops, indexes, size);
     if (value.rank() == 1) {
       node.out(ops.gather(value, 0, counted));
       return;
@@ -40,24 +40,6 @@ final class OpenIndexes {
       tuple.add(OpenSizes.expandDims(ops, own, value.rank()));
     }
     node.out(OpenSizes.gatherNd(ops, value, ops.concat(tuple, value.rank())));
-  }
-
-  static void oneHot(Node node) {
-    Ops ops = node.ops();
-    Value indexes = ops.cast(node.openIn(0), DataType.INT32);
-    int rank = indexes.rank() + 1;
-    int axis = node.axis(node.setting("axis", -1), rank);
-    int depth = node.onlyInt(1);
-    node.require(depth > 0, "its depth is " + depth);
-    Value counted = OpenMoves.counted(ops, indexes, ops.number(DataType.INT32, depth));
-    Value row = ops.integers(new int[] {depth}, ops.budget().range(depth));
-    Value isHit =
-        ops.binary(
-            Binary.EQUAL,
-            OpenSizes.expandDims(ops, counted, axis),
-            OpenSizes.along(ops, row, rank, axis));
-    Value values = node.in(2);
-    node.out(ops.select(isHit, ops.at(values, 0, 1), ops.at(values, 0, 0)));
   }
 
   // ---- replaced elements ----
@@ -84,7 +66,7 @@ final class OpenIndexes {
         scattered(
             node,
             ops.reshape(data, data.dim(0), width),
-            OpenMoves.counted(ops, places, size),
+            Indexing.counted(ops, places, size),
             ops.reshape(updates, updates.dim(0), width));
     node.out(ops.reshape(result, data.shape()));
   }
@@ -116,7 +98,7 @@ final class OpenIndexes {
       node.require(i == 0 || data.dim(i) > 0, data.text() + " is open behind its first axis");
       Value column = ops.gather(indexes, 1, ops.number(DataType.INT32, i));
       Value size = ops.cast(OpenSizes.size(ops, data, i), DataType.INT32);
-      Value counted = OpenMoves.counted(ops, column, size);
+      Value counted = Indexing.counted(ops, column, size);
       Value part = ops.mul(counted, ops.number(DataType.INT32, stride));
       places = places == null ? part : ops.add(places, part);
       stride = i == 0 ? stride : Math.multiplyExact(stride, data.dim(i));

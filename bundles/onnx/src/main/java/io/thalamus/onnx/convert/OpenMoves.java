@@ -288,44 +288,6 @@ final class OpenMoves {
             ops.operand(ops.cast(node.in(1), DataType.INT32))));
   }
 
-  static void split(Node node) {
-    Ops ops = node.ops();
-    Value value = node.openIn(0);
-    int axis = node.axis(node.setting("axis", 0), value.rank());
-    int[] sizes = node.has(1) ? node.ints(1) : node.list("split");
-    if (sizes == null) {
-      node.require(value.dim(axis) % node.outputs() == 0, "its parts differ");
-      sizes = new int[node.outputs()];
-      Arrays.fill(sizes, value.dim(axis) / node.outputs());
-    }
-    node.require(
-        sizes.length == node.outputs() && Arrays.stream(sizes).allMatch(size -> size > 0),
-        "it splits along an axis of which only an execution tells the size");
-    int start = 0;
-    for (int i = 0; i < sizes.length; i++) {
-      Value length = ops.number(DataType.INT64, sizes[i]);
-      node.out(i, OpenSizes.part(ops, value, axis, start, length));
-      start += sizes[i];
-    }
-  }
-
-  static void gather(Node node) {
-    Ops ops = node.ops();
-    Value value = node.openIn(0);
-    int axis = node.axis(node.setting("axis", 0), value.rank());
-    Value places = ops.cast(node.openIn(1), DataType.INT32);
-    Value size = ops.cast(OpenSizes.size(ops, value, axis), DataType.INT32);
-    node.out(ops.gather(value, axis, counted(ops, places, size)));
-  }
-
-  static Value counted(Ops ops, Value places, Value size) {
-    if (places.isConstant()) {
-      return Indexing.counted(ops, places, size);
-    }
-    Value zero = ops.number(DataType.INT32, 0);
-    return ops.select(ops.binary(Binary.LESS, places, zero), ops.add(places, size), places);
-  }
-
   static void gatherNd(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
@@ -339,7 +301,7 @@ final class OpenMoves {
       Value size = OpenSizes.size(ops, value, i);
       sizes.add(ops.reshape(ops.cast(size, DataType.INT32), 1));
     }
-    Value counted = counted(ops, places, ops.concat(sizes, 0));
+    Value counted = Indexing.counted(ops, places, ops.concat(sizes, 0));
     node.out(OpenSizes.gatherNd(ops, value, counted));
   }
 

@@ -42,8 +42,6 @@ final class OpenOperators {
     table.put("Size", OpenMoves::count);
     table.put("Reshape", OpenMoves::reshape);
     table.put("Slice", OpenMoves::slice);
-    table.put("Split", OpenMoves::split);
-    table.put("Gather", OpenMoves::gather);
     table.put("GatherND", OpenMoves::gatherNd);
     table.put("Compress", OpenMoves::compress);
     table.put("NonZero", OpenMoves::nonZero);
@@ -55,7 +53,6 @@ final class OpenOperators {
     table.put("Pad", OpenMoves::pad);
     table.put("Tile", OpenMoves::tile);
     table.put("GatherElements", OpenIndexes::gatherElements);
-    table.put("OneHot", OpenIndexes::oneHot);
     table.put("ScatterElements", OpenIndexes::scatterElements);
     table.put("ScatterND", OpenIndexes::scatterNd);
     table.put("CumSum", OpenIndexes::cumSum);
@@ -72,7 +69,6 @@ final class OpenOperators {
     table.put("ReduceProd", node -> reduce(node, OperationCode.REDUCE_PROD));
     table.put("ArgMax", node -> place(node, OperationCode.ARGMAX));
     table.put("ArgMin", node -> place(node, OperationCode.ARGMIN));
-    table.put("Softmax", OpenOperators::softmax);
     table.put("MatMul", OpenOperators::matmul);
     table.put("Gemm", OpenOperators::gemm);
     return Map.copyOf(table);
@@ -297,25 +293,6 @@ final class OpenOperators {
     boolean isKept = node.flag("keepdims", true);
     int[] shape = isKept ? Dims.with(value.shape(), axis, 1) : rest;
     node.out(ops.reshape(place, shape));
-  }
-
-  private static void softmax(Node node) {
-    Ops ops = node.ops();
-    Value value = node.openIn(0);
-    boolean isOld = node.opset() < 13;
-    int axis = node.axis(node.setting("axis", isOld ? 1 : -1), value.rank());
-    // Old ones take all axes from one on together.
-    node.require(
-        (!isOld || axis == value.rank() - 1) && value.rank() <= 4 && value.type().isFloat(),
-        "it is of " + value.text());
-    node.out(
-        ops.emitSized(
-            value.type(),
-            value.shape(),
-            OperationCode.SOFTMAX,
-            ops.operand(value),
-            ops.real(1),
-            ops.int32(axis)));
   }
 
   private static Value product(Node node, Value a, Value weights, Value bias) {

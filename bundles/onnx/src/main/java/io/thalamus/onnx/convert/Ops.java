@@ -80,6 +80,13 @@ final class Ops extends MathOps {
   }
 
   @Override
+  Value part(Value value, int axis, int start, int size) {
+    return value.isOpen()
+        ? OpenSizes.part(this, value, axis, start, number(DataType.INT64, size))
+        : super.part(value, axis, start, size);
+  }
+
+  @Override
   Value concat(List<Value> values, int axis) {
     return values.stream().anyMatch(Value::isOpen)
         ? OpenSizes.concat(this, values, axis)
@@ -236,8 +243,9 @@ final class Ops extends MathOps {
                 value.rank() == 0 ? 1 : value.dim(axis),
                 inner);
     Value result =
-        emit(
+        emitSized(
             rows.type(),
+            rows.shape(),
             isLog ? OperationCode.LOG_SOFTMAX : OperationCode.SOFTMAX,
             operand(rows),
             real(1),
