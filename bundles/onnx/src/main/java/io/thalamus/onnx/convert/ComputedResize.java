@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.OperationCode;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
@@ -244,10 +243,7 @@ final class ComputedResize {
     }
     Value weights = reach == 1 ? ops.max(ops.add(ops.mul(distance, -1), 1), 0) : cubic(distance);
     if (isSmoothed || excludesOutside) {
-      Value sum =
-          weights.isOpen()
-              ? OpenSizes.reduce(ops, OperationCode.REDUCE_SUM, weights, 1, true)
-              : ops.reduce(Reduction.SUM, weights, 1);
+      Value sum = ops.reduce(Reduction.SUM, weights, 1);
       weights = ops.div(weights, sum);
     }
     return margin == 0 ? weights : OpenIndexes.product(ops, weights, folded(input, margin));

@@ -77,8 +77,8 @@ final class OpenIndexes {
    * each.
    */
   private static Value ofRows(Ops ops, Value rows) {
-    Value least = OpenSizes.reduce(ops, OperationCode.REDUCE_MIN, rows, 1, false);
-    Value most = OpenSizes.reduce(ops, OperationCode.REDUCE_MAX, rows, 1, false);
+    Value least = OpenSizes.reduce(ops, OperationCode.REDUCE_MIN, rows, 1);
+    Value most = OpenSizes.reduce(ops, OperationCode.REDUCE_MAX, rows, 1);
     Value isOne = ops.binary(Binary.EQUAL, least, most);
     Value beyond = ops.cast(ops.not(isOne), DataType.INT32);
     Value nothing = ops.gather(ops.integers(new int[] {1}, 0), 0, beyond);
@@ -142,7 +142,7 @@ final class OpenIndexes {
     Value numbers =
         OpenSizes.along(ops, ops.cast(OpenSizes.places(ops, meant, 0), DataType.FLOAT), 2, 1);
     Value order = ops.mul(ops.cast(isMeant, DataType.FLOAT), numbers);
-    Value last = OpenSizes.reduce(ops, OperationCode.REDUCE_MAX, order, 1, false);
+    Value last = OpenSizes.reduce(ops, OperationCode.REDUCE_MAX, order, 1);
     Value taken = ops.gather(all, 0, ops.cast(last, DataType.INT32));
     Value isHit =
         ops.binary(Binary.GREATER, OpenSizes.along(ops, last, 2, 0), ops.number(DataType.FLOAT, 0));
@@ -207,7 +207,7 @@ final class OpenIndexes {
                 OpenSizes.along(ops, places, 2, 0)));
     Value isFirst = ops.binary(Binary.OR, ops.binary(isBefore, other, own), isEqual);
     Value number = ops.cast(isFirst, DataType.FLOAT);
-    Value before = OpenSizes.reduce(ops, OperationCode.REDUCE_SUM, number, 1, false);
+    Value before = OpenSizes.reduce(ops, OperationCode.REDUCE_SUM, number, 1);
     Value line = OpenSizes.along(ops, ops.cast(places, DataType.FLOAT), 2, 0);
     Value isThere = ops.binary(Binary.EQUAL, line, OpenSizes.along(ops, before, 2, 1));
     // Row by row the place of the element that belongs there, of which there is one.

@@ -3,6 +3,7 @@ package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
+import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -62,11 +63,11 @@ final class OpenOperators {
     table.put("Conv", OpenOperators::convolution);
     table.put("Resize", Sampling::resize);
     table.put("ConvTranspose", OpenOperators::transposedConvolution);
-    table.put("ReduceSum", node -> reduce(node, OperationCode.REDUCE_SUM));
-    table.put("ReduceMean", node -> reduce(node, OperationCode.MEAN));
-    table.put("ReduceMax", node -> reduce(node, OperationCode.REDUCE_MAX));
-    table.put("ReduceMin", node -> reduce(node, OperationCode.REDUCE_MIN));
-    table.put("ReduceProd", node -> reduce(node, OperationCode.REDUCE_PROD));
+    table.put("ReduceSum", node -> reduce(node, Reduction.SUM));
+    table.put("ReduceMean", node -> reduce(node, Reduction.MEAN));
+    table.put("ReduceMax", node -> reduce(node, Reduction.MAX));
+    table.put("ReduceMin", node -> reduce(node, Reduction.MIN));
+    table.put("ReduceProd", node -> reduce(node, Reduction.PRODUCT));
     table.put("ArgMax", node -> place(node, OperationCode.ARGMAX));
     table.put("ArgMin", node -> place(node, OperationCode.ARGMIN));
     table.put("MatMul", OpenOperators::matmul);
@@ -114,7 +115,7 @@ final class OpenOperators {
 
   // ---- many elements for one ----
 
-  private static void reduce(Node node, OperationType operation) {
+  private static void reduce(Node node, Reduction kind) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
     int[] given = node.has(1) ? node.ints(1) : node.list("axes");
@@ -127,18 +128,10 @@ final class OpenOperators {
     }
     Value result;
     if (value.type().isFloat() && value.rank() <= 4) {
-      result =
-          ops.emitSized(
-              value.type(),
-              kept,
-              operation,
-              ops.operand(value),
-              ops.int32Vector(axes),
-              operation == OperationCode.MEAN ? ops.int32(1) : ops.bool(true));
+      result = ops.reduce(kind, value, axes);
     } else {
       boolean isLast = axes.length == 1 && axes[0] == value.rank() - 1 && value.rank() > 1;
-      boolean isSum =
-          operation == OperationCode.REDUCE_SUM && (isLast || axes.length == value.rank());
+      boolean isSum = kind == Reduction.SUM && (isLast || axes.length == value.rank());
       node.require(isSum && !value.type().is8Bit(), "it reduces " + value.text());
       result =
           isLast ? sums(ops, value, kept) : ops.reshape(OpenSizes.sum(ops, ops.flat(value)), kept);
@@ -296,19 +289,10 @@ final class OpenOperators {
   }
 
   private static Value product(Node node, Value a, Value weights, Value bias) {
-    Ops ops = node.ops();
     node.require(
         a.type().isFloat() && a.rank() == 2 && a.dim(1) > 0 && weights.dim(1) == a.dim(1),
         a.text() + " and " + weights.text() + " cannot be multiplied");
-    int width = weights.dim(0);
-    return ops.emitSized(
-        a.type(),
-        new int[] {a.dim(0), width},
-        OperationCode.FULLY_CONNECTED,
-        ops.operand(a),
-        ops.operand(weights),
-        ops.operand(bias == null ? ops.fill(a.type(), new int[] {width}, 0) : bias),
-        ops.int32(0));
+    return node.ops().fullyConnected(a, weights, bias);
   }
 
   private static void matmul(Node node) {

@@ -328,16 +328,15 @@ final class OpenSizes {
     return ops.reshape(product);
   }
 
-  /** The elements along an axis made one. */
-  static Value reduce(Ops ops, OperationCode operation, Value value, int axis, boolean isKept) {
-    int[] kept = Dims.with(value.shape(), axis, 1);
+  /** The elements along an axis made one, without the axis. */
+  static Value reduce(Ops ops, OperationCode operation, Value value, int axis) {
     return ops.emitSized(
         value.type(),
-        isKept ? kept : Dims.remove(kept, axis),
+        Dims.remove(value.shape(), axis),
         operation,
         ops.operand(value),
         ops.int32Vector(axis),
-        operation == OperationCode.MEAN ? ops.int32(isKept ? 1 : 0) : ops.bool(isKept));
+        ops.bool(false));
   }
 
   // ---- places ----

@@ -124,6 +124,9 @@ final class Ops extends MathOps {
     for (int axis : axes) {
       kept[axis] = 1;
     }
+    if (value.isOpen()) {
+      return nativeReduction(kind, value, kept, axes);
+    }
     if (value.count() == 0) {
       DataType type = value.type();
       boolean isExtreme = Double.isInfinite(kind.ofNone) && !type.isFloat();
@@ -138,13 +141,13 @@ final class Ops extends MathOps {
         value.type().isFloat()
             || value.type().is8Bit() && (kind == Reduction.MAX || kind == Reduction.MIN);
     if (!value.isConstant() && isNative && value.rank() <= MAX_RANK) {
-      return nativeReduction(kind, value, axes);
+      return nativeReduction(kind, value, kept, axes);
     }
     int outer = Dims.count(kept);
     Value rows = reshape(toEnd(value, axes), outer, value.count() / outer);
     Value column;
     if (!value.isConstant() && isNative) {
-      column = nativeReduction(kind, rows, 1);
+      column = nativeReduction(kind, rows, new int[] {outer, 1}, 1);
     } else if (kind == Reduction.MEAN) {
       Value sum = byPairs(Binary.ADD, rows);
       column = div(sum, number(value.type(), rows.dim(1)));
@@ -154,9 +157,10 @@ final class Ops extends MathOps {
     return reshape(column, kept);
   }
 
-  private Value nativeReduction(Reduction kind, Value value, int... axes) {
-    return emit(
+  private Value nativeReduction(Reduction kind, Value value, int[] kept, int... axes) {
+    return emitSized(
         value.type(),
+        kept,
         kind.operation,
         operand(value),
         int32Vector(axes),
@@ -221,8 +225,9 @@ final class Ops extends MathOps {
   /** Rows times the rows of weights, and a bias where there is one. */
   Value fullyConnected(Value rows, Value weights, Value bias) {
     Value added = bias == null ? fill(rows.type(), new int[] {weights.dim(0)}, 0) : bias;
-    return emit(
+    return emitSized(
         rows.type(),
+        new int[] {rows.dim(0), weights.dim(0)},
         OperationCode.FULLY_CONNECTED,
         operand(rows),
         operand(weights),
