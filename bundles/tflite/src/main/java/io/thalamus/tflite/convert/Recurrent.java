@@ -73,18 +73,14 @@ final class Recurrent {
     int outputs =
         node.has(PROJECTION) ? TensorTypes.shape(node.input(PROJECTION)).dimension(0) : cells;
     List<Integer> inputs = new ArrayList<>();
-    for (int i = 0; i < OUTPUT_STATE; i++) {
-      inputs.add(optional(node, i, data));
-    }
+    addOptional(node, 0, OUTPUT_STATE, data, inputs);
     inputs.add(zeros(node, data, batch, outputs));
     inputs.add(zeros(node, data, batch, cells));
     inputs.add(node.int32(node.get(options::fusedActivationFunction)));
     inputs.add(node.floatFor(data, node.get(options::cellClip)));
     inputs.add(node.floatFor(data, node.get(options::projClip)));
     inputs.add(node.bool(timeMajor));
-    for (int i = FIRST_NORMALIZATION; i < LSTM_INPUTS; i++) {
-      inputs.add(optional(node, i, data));
-    }
+    addOptional(node, FIRST_NORMALIZATION, LSTM_INPUTS, data, inputs);
     node.emit(OperationCode.UNIDIRECTIONAL_SEQUENCE_LSTM, inputs, node.out(0));
   }
 
@@ -95,9 +91,7 @@ final class Recurrent {
     int batch = data.shape().dimension(timeMajor ? 1 : 0);
     int units = TensorTypes.shape(node.input(1)).dimension(0);
     List<Integer> inputs = new ArrayList<>();
-    for (int i = 0; i < 4; i++) {
-      inputs.add(optional(node, i, data));
-    }
+    addOptional(node, 0, 4, data, inputs);
     inputs.add(zeros(node, data, batch, units));
     inputs.add(node.int32(node.get(options::fusedActivationFunction)));
     inputs.add(node.int32(timeMajor ? 1 : 0));
@@ -110,9 +104,7 @@ final class Recurrent {
     boolean timeMajor = node.get(options::timeMajor);
     int batch = data.shape().dimension(timeMajor ? 1 : 0);
     List<Integer> inputs = new ArrayList<>();
-    for (int i = 0; i < FIRST_STATE; i++) {
-      inputs.add(optional(node, i, data));
-    }
+    addOptional(node, 0, FIRST_STATE, data, inputs);
     for (int first : new int[] {1, SECOND_CELL}) {
       int cells = TensorTypes.shape(node.input(first + 1)).dimension(0);
       int projection = first + PROJECTION - 1;
@@ -121,9 +113,7 @@ final class Recurrent {
       inputs.add(zeros(node, data, batch, outputs));
       inputs.add(zeros(node, data, batch, cells));
     }
-    for (int i = FIRST_STATE + 4; i < BOTH_WAYS_INPUTS; i++) {
-      inputs.add(optional(node, i, data));
-    }
+    addOptional(node, FIRST_STATE + 4, BOTH_WAYS_INPUTS, data, inputs);
     inputs.add(node.int32(node.get(options::fusedActivationFunction)));
     inputs.add(node.floatFor(data, node.get(options::cellClip)));
     inputs.add(node.floatFor(data, node.get(options::projClip)));
@@ -163,9 +153,7 @@ final class Recurrent {
     int batch = data.shape().dimension(0);
     int cells = TensorTypes.shape(node.input(2)).dimension(0);
     List<Integer> inputs = new ArrayList<>();
-    for (int i = 0; i < OUTPUT_STATE; i++) {
-      inputs.add(optional(node, i, data));
-    }
+    addOptional(node, 0, OUTPUT_STATE, data, inputs);
     Variables variables = node.model().variables();
     List<FlatTensor> states = List.of(node.input(OUTPUT_STATE), node.input(OUTPUT_STATE + 1));
     List<Integer> outputs = new ArrayList<>();
@@ -177,9 +165,7 @@ final class Recurrent {
     inputs.add(node.int32(node.get(options::fusedActivationFunction)));
     inputs.add(node.floatFor(data, node.get(options::cellClip)));
     inputs.add(node.floatFor(data, node.get(options::projClip)));
-    for (int i = FIRST_NORMALIZATION; i < LSTM_INPUTS; i++) {
-      inputs.add(optional(node, i, data));
-    }
+    addOptional(node, FIRST_NORMALIZATION, LSTM_INPUTS, data, inputs);
     outputs.add(node.out(0));
     node.emit(OperationCode.LSTM, inputs, outputs);
     variables.keep(states.get(0), outputs.get(1));
@@ -207,9 +193,7 @@ final class Recurrent {
   /** One step of a cell with one state, which is its input 4. */
   private static void step(Node node, Operand data, OperationCode code, int... settings) {
     List<Integer> inputs = new ArrayList<>();
-    for (int i = 0; i < 4; i++) {
-      inputs.add(optional(node, i, data));
-    }
+    addOptional(node, 0, 4, data, inputs);
     FlatTensor state = node.input(4);
     inputs.add(node.model().variables().kept(node, state));
     IntStream.of(settings).forEach(inputs::add);
@@ -227,6 +211,13 @@ final class Recurrent {
         data.shape().rank() == rank && data.shape().isFullySpecified(),
         "its input has shape " + data.shape() + "; all of it must be known beforehand");
     return data;
+  }
+
+  private static void addOptional(
+      Node node, int first, int end, Operand data, List<Integer> inputs) {
+    for (int i = first; i < end; i++) {
+      inputs.add(optional(node, i, data));
+    }
   }
 
   /** An input that may be left out; stored weights of a layer over floats become floats. */
