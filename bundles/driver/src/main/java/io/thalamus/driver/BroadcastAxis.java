@@ -5,7 +5,6 @@ import io.thalamus.model.Shape;
 import io.thalamus.operations.Broadcast;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
 
 /**
  * A dimension of a result, and how far one step along it moves in each of some tensors that are
@@ -34,8 +33,12 @@ public record BroadcastAxis(int size, List<Integer> steps) {
   }
 
   private boolean continues(BroadcastAxis inner) {
-    return IntStream.range(0, steps.size())
-        .allMatch(i -> steps.get(i) == inner.size * inner.steps.get(i));
+    for (int i = 0; i < steps.size(); i++) {
+      if (steps.get(i) != inner.size * inner.steps.get(i)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Returns the dimensions of a result, those joined that can be walked as one. */

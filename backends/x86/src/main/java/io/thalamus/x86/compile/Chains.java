@@ -75,14 +75,12 @@ final class Chains {
         || !members.containsAll(uses.readers(result))) {
       return false;
     }
-    ElementChain before = chain(members);
-    ElementChain alone = chain(new TreeSet<>(List.of(candidate)));
-    members.add(candidate);
-    ElementChain together = chain(members);
-    members.remove(candidate);
+    TreeSet<Integer> all = new TreeSet<>(members);
+    all.add(candidate);
+    ElementChain together = chain(all);
     return together.isPossible()
-        && together.isAsLongAs(before, shape)
-        && together.isAsLongAs(alone, shape);
+        && together.isAsLongAs(chain(members), shape)
+        && together.isAsLongAs(chain(new TreeSet<>(List.of(candidate))), shape);
   }
 
   private int output(int operation) {

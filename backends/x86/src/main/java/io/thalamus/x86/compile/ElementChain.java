@@ -103,6 +103,9 @@ final class ElementChain {
 
   /** Returns true if one pass has no shorter runs than a part of it, and hardly more calls. */
   boolean isAsLongAs(ElementChain part, Shape result) {
+    if (shapes().equals(part.shapes())) {
+      return true;
+    }
     int longest = BroadcastRuns.count(part.shapes(), result);
     return BroadcastRuns.count(shapes(), result) >= Math.min(LONG_RUN, longest)
         && BroadcastRuns.calls(shapes(), result)

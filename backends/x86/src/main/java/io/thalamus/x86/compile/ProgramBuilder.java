@@ -285,9 +285,11 @@ final class ProgramBuilder {
       check(call.function().extent(i), call.blocks(), spot.at(), room(spot, i));
     }
     order(call);
-    call.spots().stream()
-        .filter(spot -> spot.place() != null)
-        .forEach(spot -> spot.place().use(step));
+    for (Spot spot : call.spots()) {
+      if (spot.place() != null) {
+        spot.place().use(step);
+      }
+    }
     calls.add(call);
   }
 
@@ -304,19 +306,22 @@ final class ProgramBuilder {
 
   /** Begins a group where a call must wait for others. */
   private void order(Call call) {
-    Place written = call.spots().get(Function.WRITTEN).place();
-    List<Place> read =
-        IntStream.range(0, call.spots().size())
-            .filter(i -> i != Function.WRITTEN && call.spots().get(i).place() != null)
-            .mapToObj(i -> call.spots().get(i).place())
-            .toList();
-    if (read.stream().anyMatch(writtenInGroup::contains) || readInGroup.contains(written)) {
+    List<Spot> spots = call.spots();
+    Place written = spots.get(Function.WRITTEN).place();
+    boolean waits = readInGroup.contains(written);
+    for (int i = 0; i < spots.size(); i++) {
+      waits |= i != Function.WRITTEN && writtenInGroup.contains(spots.get(i).place());
+    }
+    if (waits) {
       barrier();
     }
-    readInGroup.addAll(read);
+    for (int i = 0; i < spots.size(); i++) {
+      if (i != Function.WRITTEN && spots.get(i).place() != null) {
+        readInGroup.add(spots.get(i).place());
+      }
+      bytesOfGroup += call.function().extent(i).bytes(call.blocks());
+    }
     writtenInGroup.add(written);
-    bytesOfGroup +=
-        call.function().extents().stream().mapToLong(extent -> extent.bytes(call.blocks())).sum();
   }
 
   private static void check(Extent extent, long blocks, long from, long bytes) {
