@@ -86,7 +86,7 @@ public final class FirstResult {
             List.of(embedded),
             compiled(embedded, folder),
             "Digits",
-            List.of("--add-modules=jdk.incubator.vector")),
+            hasMachineCode() ? List.of() : List.of("--add-modules=jdk.incubator.vector")),
         new Program(
             "onnxruntime",
             jars(classPath, "onnxruntime-[0-9].*"),
@@ -102,6 +102,14 @@ public final class FirstResult {
             own,
             DjlDigits.class.getName(),
             List.of()));
+  }
+
+  /**
+   * Returns true where {@code x86} runs, beside which {@code simd} and its module are not needed.
+   */
+  private static boolean hasMachineCode() {
+    return System.getProperty("os.name").equals("Linux")
+        && System.getProperty("os.arch").equals("amd64");
   }
 
   private static List<Path> jars(List<Path> classPath, String pattern) {
