@@ -19,6 +19,7 @@ import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.DoubleUnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -93,6 +94,32 @@ class OpenSizesTest {
     assertArrayEquals(numbers(chosen), results.get(0));
     assertArrayEquals(new double[] {sum}, results.get(1));
     assertArrayEquals(new double[] {count}, results.get(2));
+  }
+
+  /** Operators that are made of others, by formulas in double. */
+  @ParameterizedTest
+  @CsvSource({"1 -2 3 0.5, 1 3 0.5", "-1 -2 -3 -4, ", "7.25 -7 8 2.125, 7.25 8 2.125"})
+  void chosenElementsAreComputed(String x, String chosen) throws Exception {
+    positives(4);
+    file.floats("divisor", new long[] {1}, 1.75f)
+        .node("Sum", List.of("p", "p", "p"), "sum")
+        .node("Mean", List.of("p", "sum"), "mean")
+        .node("Mod", List.of("sum", "divisor"), "rest", integer("fmod", 1))
+        .node("LogSoftmax", List.of("p"), "log", integer("axis", 0));
+    for (String name : List.of("sum", "mean", "rest", "log")) {
+      output(name, FLOAT, -1);
+    }
+    double[] p = numbers(chosen);
+    double all = Math.log(Arrays.stream(p).map(Math::exp).sum());
+    List<double[]> results = run(floats(x));
+    assertArrayEquals(of(p, value -> 3 * value), results.get(0));
+    assertArrayEquals(of(p, value -> 2 * value), results.get(1));
+    assertArrayEquals(of(p, value -> 3 * value % 1.75), results.get(2));
+    assertArrayEquals(of(p, value -> value - all), results.get(3), 1e-5);
+  }
+
+  private static double[] of(double[] values, DoubleUnaryOperator function) {
+    return Arrays.stream(values).map(function).toArray();
   }
 
   /** The three best of those above 0, or as many as there are. */
