@@ -7,14 +7,15 @@ import io.thalamus.onnx.fold.Dims;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Convolutions: NNAPI's on two dimensions with channels last, which all devices are made for;
  * others as a product of all windows with the weights.
  */
 final class Convolution {
-  private static final int[] CHANNELS_LAST = {0, 2, 3, 1};
-  private static final int[] CHANNELS_FIRST = {0, 3, 1, 2};
+  static final int[] CHANNELS_LAST = {0, 2, 3, 1};
+  static final int[] CHANNELS_FIRST = {0, 3, 1, 2};
 
   private Convolution() {}
 
@@ -201,7 +202,6 @@ final class Convolution {
     int[] before = new int[rank];
     int[] after = new int[rank];
     int[] output = new int[rank];
-    Value spread = value;
     for (int i = 0; i < rank; i++) {
       int extent = (kernel[i] - 1) * dilations[i];
       before[i] = extent - pads[i];
@@ -209,11 +209,21 @@ final class Convolution {
       int size = (value.dim(i + 2) - 1) * strides[i] + 1;
       output[i] = size + before[i] + after[i] - extent;
       node.require(output[i] > 0, "its result has no elements");
+    }
+    int last = isPadInput ? 3 : 2;
+    Value bias = node.has(last) ? node.in(last) : null;
+    if (groups == 1 && Arrays.equals(dilations, ones)) {
+      Optional<Value> result = Phases.convolve(ops, value, weights, bias, strides, pads, output);
+      if (result.isPresent()) {
+        node.out(result.get());
+        return;
+      }
+    }
+    Value spread = value;
+    for (int i = 0; i < rank; i++) {
       spread = spread(ops, spread, i + 2, strides[i]);
     }
     Frame frame = new Frame(kernel, ones, dilations, before, after, output);
-    int last = isPadInput ? 3 : 2;
-    Value bias = node.has(last) ? node.in(last) : null;
     node.out(convolve(ops, spread, turned(ops, weights, groups), bias, frame, groups));
   }
 

@@ -268,41 +268,80 @@ final class TransposeSinking {
   }
 
   private boolean isElementwise(Operation operation, int[] order) {
-    List<Integer> inputs = new ArrayList<>();
     int rank = operand(operation.outputs().getFirst()).shape().rank();
-    if (rank != order.length) {
+    if (rank != order.length
+        || !operation.inputs().stream().allMatch(input -> isMovable(input, order))) {
       return false;
     }
-    for (int input : operation.inputs()) {
-      Operand operand = operand(input);
-      View view = views.get(input);
-      if (!operand.type().isTensor()) {
-        inputs.add(input);
-      } else if (view != null) {
-        if (!Arrays.equals(view.order(), order)) {
-          return false;
-        }
-        inputs.add(view.source());
-      } else if (operand.lifetime() instanceof Lifetime.Constant constant) {
-        if (operand.shape().rank() > rank) {
-          return false;
-        }
-        inputs.add(moved(operand, constant, order));
-      } else {
-        return false;
-      }
-    }
+    List<Integer> inputs =
+        operation.inputs().stream().map(input -> inOrderOf(input, order)).toList();
     add(operation.type(), inputs, operation.outputs(), order);
     return true;
+  }
+
+  private boolean isMovable(int index, int[] order) {
+    Operand operand = operand(index);
+    View view = views.get(index);
+    return !operand.type().isTensor()
+        || (view != null
+            ? Arrays.equals(view.order(), order)
+            : operand.lifetime() instanceof Lifetime.Constant
+                ? operand.shape().rank() <= order.length
+                : isInOrder(index, order));
+  }
+
+  /** Returns an operand in the order of the sources. */
+  private int inOrderOf(int index, int[] order) {
+    Operand operand = operand(index);
+    View view = views.get(index);
+    if (!operand.type().isTensor()) {
+      return index;
+    }
+    return view != null
+        ? view.source()
+        : operand.lifetime() instanceof Lifetime.Constant constant
+            ? moved(operand, constant, order)
+            : reshaped(index, order);
+  }
+
+  /**
+   * Returns whether a computed value has its elements in the same order in that of the sources, as
+   * a factor for each channel has.
+   */
+  private boolean isInOrder(int index, int[] order) {
+    Operand operand = operand(index);
+    if (!canBeTransposed(index)
+        || operand.shape().rank() > order.length
+        || !operand.shape().isFullySpecified()) {
+      return false;
+    }
+    int[] shape = shape(operand, order.length);
+    int[] moved = Arrays.stream(Dims.inverse(order)).filter(axis -> shape[axis] != 1).toArray();
+    return Arrays.equals(moved, Arrays.stream(moved).sorted().toArray());
+  }
+
+  private int reshaped(int index, int[] order) {
+    Operand known = operand(index);
+    int[] target = Dims.permute(shape(known, order.length), Dims.inverse(order));
+    int output = built.temporary("", known.type(), Shape.of(target), known.quantization());
+    List<Integer> inputs = List.of(index, built.int32Vector(target));
+    built.operation(OperationCode.RESHAPE, inputs, List.of(output));
+    return output;
+  }
+
+  /** The shape of an operand with as many dimensions. */
+  private static int[] shape(Operand operand, int rank) {
+    int[] shape = new int[rank];
+    Arrays.fill(shape, 1);
+    int[] own = operand.shape().toArray();
+    System.arraycopy(own, 0, shape, rank - own.length, own.length);
+    return shape;
   }
 
   /** A constant in the order of the sources. */
   private int moved(Operand operand, Lifetime.Constant constant, int[] order) {
     int rank = order.length;
-    int[] shape = new int[rank];
-    Arrays.fill(shape, 1);
-    int[] own = operand.shape().toArray();
-    System.arraycopy(own, 0, shape, rank - own.length, own.length);
+    int[] shape = shape(operand, rank);
     int[] back = Dims.inverse(order);
     int[] target = Dims.permute(shape, back);
     int[] steps = Dims.permute(Dims.strides(shape), back);

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.onnx.convert;
+
+import io.thalamus.model.OperationCode;
+import io.thalamus.onnx.fold.Dims;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Transposed convolutions without the zeros between what they see. Of results that are a stride
+ * apart, all see the same weights: for each place within a stride there is a convolution of stride
+ * 1 with every stride-th weight. One convolution computes them all as channels, which are moved to
+ * their places in the end. Every device has both.
+ */
+final class Phases {
+  private static final int AXES = 2;
+
+  private final int[] strides;
+
+  /** By axis, the taps of the convolution; the last ones of some places are 0. */
+  private final int[] taps = new int[AXES];
+
+  private final int[] before = new int[AXES];
+  private final int[] after = new int[AXES];
+
+  /** By axis, the results that are cut away in front of those that are asked for. */
+  private final int[] cut = new int[AXES];
+
+  private Phases(int[] strides) {
+    this.strides = strides;
+  }
+
+  /**
+   * Convolves over one or two axes.
+   *
+   * @param weights by channel of the value, channel of the result, and taps
+   * @param bias null for none
+   * @param pads by axis, the results cut away at its begin, then those at its end
+   * @param output sizes of the result by axis
+   * @return nothing for what has no such form
+   */
+  static Optional<Value> convolve(
+      Ops ops, Value value, Value weights, Value bias, int[] strides, int[] pads, int[] output) {
+    boolean isKnown = value.type().isFloat() && weights.type() == value.type();
+    if (!isKnown || !weights.isConstant() || Arrays.stream(strides).allMatch(one -> one == 1)) {
+      return Optional.empty();
+    }
+    if (strides.length == 1) {
+      Value flat = ops.reshape(value, Dims.insert(value.shape(), 2, 1));
+      Value filter = ops.reshape(weights, Dims.insert(weights.shape(), 2, 1));
+      int[] begins = {0, pads[0], 0, pads[1]};
+      return convolve(ops, flat, filter, bias, new int[] {1, strides[0]}, begins, with(output))
+          .map(result -> ops.reshape(result, Dims.remove(result.shape(), 2)));
+    }
+    if (strides.length != AXES || strides[0] != 1 && strides[0] != strides[1]) {
+      return Optional.empty();
+    }
+    Phases phases = new Phases(strides);
+    for (int i = 0; i < AXES; i++) {
+      int kernel = weights.dim(2 + i);
+      if (!phases.place(i, value.dim(2 + i), kernel, pads[i], output[i])) {
+        return Optional.empty();
+      }
+    }
+    return Optional.of(phases.emit(ops, value, weights, bias, output));
+  }
+
+  private static int[] with(int[] output) {
+    return Dims.insert(output, 0, 1);
+  }
+
+  /** Finds the windows along an axis; returns false if some would begin behind the value. */
+  private boolean place(int axis, int size, int kernel, int pad, int output) {
+    int stride = strides[axis];
+    int first = pad / stride;
+    int last = (pad + output - 1) / stride;
+    taps[axis] = Math.ceilDiv(kernel, stride);
+    before[axis] = taps[axis] - 1 - first;
+    after[axis] = last - first + taps[axis] - size - before[axis];
+    cut[axis] = pad - first * stride;
+    return pad >= 0 && before[axis] >= 0 && after[axis] >= 0;
+  }
+
+  private Value emit(Ops ops, Value value, Value weights, Value bias, int[] output) {
+    int units = weights.dim(1);
+    int places = strides[0] * strides[1];
+    Emitter.require(
+        bias == null || bias.rank() == 1 && bias.dim(0) == units,
+        "its bias does not fit its weights");
+    Value added =
+        bias == null
+            ? ops.fill(value.type(), new int[] {places * units}, 0)
+            : ops.reshape(ops.expand(ops.reshape(bias, 1, units), places, units), places * units);
+    List<Integer> inputs =
+        List.of(
+            ops.operand(ops.transpose(value, Convolution.CHANNELS_LAST)),
+            ops.operand(filter(ops, weights)),
+            ops.operand(added),
+            ops.int32(before[1]),
+            ops.int32(after[1]),
+            ops.int32(before[0]),
+            ops.int32(after[0]),
+            ops.int32(1),
+            ops.int32(1),
+            ops.int32(0));
+    Value result = ops.emit(OperationCode.CONV_2D, inputs, value.type()).getFirst();
+    if (strides[0] == 1) {
+      int[] joined = {result.dim(0), result.dim(1), result.dim(2) * strides[1], units};
+      result = ops.reshape(result, joined);
+    } else {
+      List<Integer> deep = List.of(ops.operand(result), ops.int32(strides[0]));
+      result = ops.emit(OperationCode.DEPTH_TO_SPACE, deep, value.type()).getFirst();
+    }
+    for (int i = 0; i < AXES; i++) {
+      if (result.dim(1 + i) != output[i]) {
+        result = ops.part(result, 1 + i, cut[i], output[i]);
+      }
+    }
+    return ops.transpose(result, Convolution.CHANNELS_FIRST);
+  }
+
+  /** Weights by place within a stride and channel of the result, tap, and channel of the value. */
+  private Value filter(Ops ops, Value weights) {
+    int[] missing = new int[2 + AXES];
+    for (int i = 0; i < AXES; i++) {
+      missing[2 + i] = taps[i] * strides[i] - weights.dim(2 + i);
+    }
+    int channels = weights.dim(0);
+    int units = weights.dim(1);
+    Value apart =
+        ops.reshape(
+            ops.pad(weights, new int[2 + AXES], missing, 0),
+            channels,
+            units,
+            taps[0],
+            strides[0],
+            taps[1],
+            strides[1]);
+    // The first tap sees what stands first, whose weight is the last one.
+    Value turned = ops.reverse(ops.reverse(apart, 2), 4);
+    return ops.reshape(
+        ops.transpose(turned, 3, 5, 1, 2, 4, 0),
+        strides[0] * strides[1] * units,
+        taps[0],
+        taps[1],
+        channels);
+  }
+}
