@@ -49,8 +49,9 @@ final class Phases {
     if (strides.length == 1) {
       Value flat = ops.reshape(value, Dims.insert(value.shape(), 2, 1));
       Value filter = ops.reshape(weights, Dims.insert(weights.shape(), 2, 1));
-      int[] begins = {0, pads[0], 0, pads[1]};
-      return convolve(ops, flat, filter, bias, new int[] {1, strides[0]}, begins, with(output))
+      int[] all = {0, pads[0], 0, pads[1]};
+      return convolve(
+              ops, flat, filter, bias, new int[] {1, strides[0]}, all, Dims.insert(output, 0, 1))
           .map(result -> ops.reshape(result, Dims.remove(result.shape(), 2)));
     }
     if (strides.length != AXES || strides[0] != 1 && strides[0] != strides[1]) {
@@ -66,20 +67,22 @@ final class Phases {
     return Optional.of(phases.emit(ops, value, weights, bias, output));
   }
 
-  private static int[] with(int[] output) {
-    return Dims.insert(output, 0, 1);
-  }
-
-  /** Finds the windows along an axis; returns false if some would begin behind the value. */
+  /**
+   * Finds the windows along an axis; returns false if some would begin behind the value, or if most
+   * places within a stride see nothing, whose weights would be many zeros.
+   */
   private boolean place(int axis, int size, int kernel, int pad, int output) {
     int stride = strides[axis];
+    if (pad < 0 || stride < 1 || stride > 2L * kernel) {
+      return false;
+    }
     int first = pad / stride;
     int last = (pad + output - 1) / stride;
     taps[axis] = Math.ceilDiv(kernel, stride);
     before[axis] = taps[axis] - 1 - first;
     after[axis] = last - first + taps[axis] - size - before[axis];
     cut[axis] = pad - first * stride;
-    return pad >= 0 && before[axis] >= 0 && after[axis] >= 0;
+    return before[axis] >= 0 && after[axis] >= 0;
   }
 
   private Value emit(Ops ops, Value value, Value weights, Value bias, int[] output) {
