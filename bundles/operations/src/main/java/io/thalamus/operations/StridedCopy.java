@@ -125,12 +125,18 @@ public final class StridedCopy {
 
   /** Walks over all runs. */
   public void forEachRun(Run run) {
+    if (!isEmpty()) {
+      walk(run, 0, source, target);
+    }
+  }
+
+  private boolean isEmpty() {
     for (int dimension : dimensions) {
       if (dimension == 0) {
-        return;
+        return true;
       }
     }
-    walk(run, 0, source, target);
+    return false;
   }
 
   private void walk(Run run, int axis, long from, long to) {
@@ -164,6 +170,9 @@ public final class StridedCopy {
    * @param most elements of a piece
    */
   public void forEachPiece(int most, Piece piece) {
+    if (isEmpty()) {
+      return;
+    }
     int last = dimensions.length - 1;
     int near = last;
     for (int axis = 0; axis < last; axis++) {
@@ -181,11 +190,6 @@ public final class StridedCopy {
     order[count++] = last;
     if (near != last) {
       order[count] = near;
-    }
-    for (int dimension : dimensions) {
-      if (dimension == 0) {
-        return;
-      }
     }
     pieces(order, 0, most, source, target, Math.min(most, runLength()), piece);
   }

@@ -45,12 +45,15 @@ final class Chains {
    */
   List<Integer> endingWith(int last) {
     TreeSet<Integer> members = new TreeSet<>(List.of(last));
+    ElementChain chain = chain(members);
     TreeSet<Integer> candidates = writers(last);
     while (!candidates.isEmpty()) {
       // The last one first: whatever reads it has been looked at.
       int candidate = candidates.removeLast();
-      if (joins(candidate, members)) {
+      Optional<ElementChain> longer = joined(candidate, members, chain);
+      if (longer.isPresent()) {
         members.add(candidate);
+        chain = longer.get();
         candidates.addAll(writers(candidate));
       }
     }
@@ -67,20 +70,28 @@ final class Chains {
     return writers;
   }
 
-  private boolean joins(int candidate, TreeSet<Integer> members) {
+  /**
+   * Returns the pass that does a candidate's work too; empty if there is none.
+   *
+   * @param chain of the members
+   */
+  private Optional<ElementChain> joined(
+      int candidate, TreeSet<Integer> members, ElementChain chain) {
     int result = output(candidate);
     Shape shape = graph.shapes().get(output(members.last()));
     if (elements.apply(candidate).isEmpty()
         || !graph.shapes().get(result).equals(shape)
         || !members.containsAll(uses.readers(result))) {
-      return false;
+      return Optional.empty();
     }
     TreeSet<Integer> all = new TreeSet<>(members);
     all.add(candidate);
     ElementChain together = chain(all);
-    return together.isPossible()
-        && together.isAsLongAs(chain(members), shape)
-        && together.isAsLongAs(chain(new TreeSet<>(List.of(candidate))), shape);
+    boolean isWorthIt =
+        together.isPossible()
+            && together.isAsLongAs(chain, shape)
+            && together.isAsLongAs(chain(new TreeSet<>(List.of(candidate))), shape);
+    return isWorthIt ? Optional.of(together) : Optional.empty();
   }
 
   private int output(int operation) {

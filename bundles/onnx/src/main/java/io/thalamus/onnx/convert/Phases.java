@@ -81,7 +81,7 @@ final class Phases {
     taps[axis] = Math.ceilDiv(kernel, stride);
     before[axis] = taps[axis] - 1 - first;
     after[axis] = last - first + taps[axis] - size - before[axis];
-    cut[axis] = pad - first * stride;
+    cut[axis] = pad % stride;
     return before[axis] >= 0 && after[axis] >= 0;
   }
 
