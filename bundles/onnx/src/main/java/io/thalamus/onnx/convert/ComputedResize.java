@@ -246,7 +246,7 @@ final class ComputedResize {
       Value sum = ops.reduce(Reduction.SUM, weights, 1);
       weights = ops.div(weights, sum);
     }
-    return margin == 0 ? weights : OpenIndexes.product(ops, weights, folded(input, margin));
+    return margin == 0 ? weights : ops.multiply(weights, folded(input, margin), false);
   }
 
   /** Returns the matrix in which an index outside stands for the element at that end. */
@@ -281,7 +281,7 @@ final class ComputedResize {
         turned = OpenSizes.expandDims(ops, turned, 0);
       }
       node.require(data.rank() > 1, "it samples " + data.text());
-      return ops.transpose(OpenIndexes.product(ops, last, turned), Dims.inverse(order));
+      return ops.transpose(ops.multiply(last, turned, false), Dims.inverse(order));
     }
     Value moved = ops.toEnd(data, axis);
     Value rows = ops.reshape(moved, data.count() / size, size);

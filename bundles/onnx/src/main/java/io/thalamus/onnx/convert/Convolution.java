@@ -33,8 +33,17 @@ final class Convolution {
     return Frame.of(node, value.shape(), Arrays.copyOfRange(weights.shape(), 2, weights.rank()));
   }
 
+  /** A value to convolve, which may have an open number of images. */
+  private static Value images(Node node) {
+    Value value = node.openIn(0);
+    node.require(
+        !value.isOpen() || Dims.count(value.shape(), 1, value.rank()) > 0,
+        value.text() + " has another open size than that of its first axis");
+    return value;
+  }
+
   private static void convolution(Node node) {
-    Value value = node.in(0);
+    Value value = images(node);
     Value weights = node.in(1);
     Frame frame = frame(node, value, weights);
     Value bias = node.has(2) ? node.in(2) : null;
@@ -118,7 +127,8 @@ final class Convolution {
       inputs.add(ops.int32(frame.dilations()[1]));
       inputs.add(ops.int32(frame.dilations()[0]));
     }
-    Value result = ops.emit(code, inputs, value.type()).getFirst();
+    int[] shape = {value.dim(0), frame.output()[0], frame.output()[1], units};
+    Value result = ops.emitSized(value.type(), shape, code, inputs.toArray(Integer[]::new));
     return ops.transpose(result, CHANNELS_FIRST);
   }
 
@@ -179,7 +189,7 @@ final class Convolution {
   /** A convolution of the value with zeros between its elements, by the weights turned around. */
   private static void transposed(Node node, boolean isPadInput) {
     Ops ops = node.ops();
-    Value value = node.in(0);
+    Value value = images(node);
     Value weights = node.in(1);
     int groups = node.setting("group", 1);
     int rank = value.rank() - 2;
@@ -219,12 +229,49 @@ final class Convolution {
         return;
       }
     }
+    if (value.isOpen() && !Arrays.equals(strides, ones)) {
+      node.require(
+          rank == 2 && groups == 1 && Arrays.equals(dilations, ones),
+          value.text() + " has an open size beside groups or holes");
+      node.out(open(ops, value, weights, bias, strides, pads, output));
+      return;
+    }
     Value spread = value;
     for (int i = 0; i < rank; i++) {
       spread = spread(ops, spread, i + 2, strides[i]);
     }
     Frame frame = new Frame(kernel, ones, dilations, before, after, output);
     node.out(convolve(ops, spread, turned(ops, weights, groups), bias, frame, groups));
+  }
+
+  /** By the operation of NNAPI that fewer devices have. */
+  private static Value open(
+      Ops ops, Value value, Value weights, Value bias, int[] strides, int[] pads, int... output) {
+    int[] after = new int[2];
+    for (int i = 0; i < 2; i++) {
+      int size = strides[i] * (value.dim(2 + i) - 1) + weights.dim(2 + i);
+      after[i] = size - pads[i] - output[i];
+      Emitter.require(after[i] >= 0, value.text() + " has an open size beside padded results");
+    }
+    int units = weights.dim(1);
+    Value added = bias == null ? ops.fill(value.type(), new int[] {units}, 0) : bias;
+    Value result =
+        ops.emitSized(
+            value.type(),
+            new int[] {value.dim(0), output[0], output[1], units},
+            OperationCode.TRANSPOSE_CONV_2D,
+            ops.operand(ops.transpose(value, CHANNELS_LAST)),
+            ops.operand(ops.transpose(weights, 1, 2, 3, 0)),
+            ops.operand(added),
+            ops.int32(pads[1]),
+            ops.int32(after[1]),
+            ops.int32(pads[0]),
+            ops.int32(after[0]),
+            ops.int32(strides[1]),
+            ops.int32(strides[0]),
+            ops.int32(0),
+            ops.bool(false));
+    return ops.transpose(result, CHANNELS_FIRST);
   }
 
   private static int[] transposedPads(

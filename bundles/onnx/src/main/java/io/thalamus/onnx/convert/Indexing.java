@@ -4,6 +4,7 @@ package io.thalamus.onnx.convert;
 import io.thalamus.model.OperationCode;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
@@ -41,11 +42,28 @@ final class Indexing {
 
   private static void gatherElements(Node node) {
     Ops ops = node.ops();
-    Value data = node.in(0);
-    Value indexes = node.in(1);
+    Value data = node.openIn(0);
+    Value indexes = node.openIn(1);
     node.require(data.rank() == indexes.rank(), "data and indexes differ in rank");
     int axis = node.axis(node.setting("axis", 0), data.rank());
-    node.out(ops.gather(ops.flat(data), 0, flatPlaces(ops, data.shape(), indexes, axis)));
+    if (!data.isOpen() && !indexes.isOpen()) {
+      node.out(ops.gather(ops.flat(data), 0, flatPlaces(ops, data.shape(), indexes, axis)));
+      return;
+    }
+    Value size = ops.cast(OpenSizes.size(ops, data, axis), DataType.INT32);
+    Value counted = counted(ops, indexes, size);
+    if (data.rank() == 1) {
+      node.out(ops.gather(data, 0, counted));
+      return;
+    }
+    Value none = ops.mul(counted, ops.number(DataType.INT32, 0));
+    List<Value> tuple = new ArrayList<>();
+    for (int i = 0; i < data.rank(); i++) {
+      Value line = OpenSizes.along(ops, OpenSizes.places(ops, indexes, i), data.rank(), i);
+      Value place = i == axis ? counted : ops.add(line, none);
+      tuple.add(OpenSizes.expandDims(ops, place, data.rank()));
+    }
+    node.out(OpenSizes.gatherNd(ops, data, ops.concat(tuple, data.rank())));
   }
 
   /** The flat place of each element: that of its index along an axis, with its own place beside. */

@@ -21,15 +21,15 @@ final class Matrices {
   static void addTo(Converters table) {
     table.add("Det", Matrices::determinant);
     table.add(Fused.DOMAIN + "Inverse", Matrices::inverse);
-    table.add("MatMul", node -> node.out(node.ops().matmul(node.in(0), node.in(1))));
+    table.add("MatMul", node -> node.out(node.ops().matmul(node.openIn(0), node.openIn(1))));
     table.add("Gemm", Matrices::gemm);
     table.add("MatMulInteger", Matrices::matmulInteger);
   }
 
   private static void gemm(Node node) {
     Ops ops = node.ops();
-    Value a = node.in(0);
-    Value stored = node.in(1);
+    Value a = node.openIn(0);
+    Value stored = node.openIn(1);
     node.require(a.rank() == 2 && stored.rank() == 2, "its inputs are no matrices");
     if (node.flag("transA", false)) {
       a = ops.transpose(a, 1, 0);
@@ -41,7 +41,7 @@ final class Matrices {
         "its factors are no integers");
     double alpha = node.real("alpha", 1);
     double beta = node.real("beta", 1);
-    Value bias = node.has(2) && beta != 0 ? ops.mul(node.in(2), beta) : null;
+    Value bias = node.has(2) && beta != 0 ? ops.mul(node.openIn(2), beta) : null;
     boolean isLayer =
         a.type().isFloat()
             && stored.isConstant()

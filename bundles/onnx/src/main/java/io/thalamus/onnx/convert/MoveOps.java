@@ -55,6 +55,7 @@ class MoveOps extends Emitter {
     if (value.isConstant()) {
       return Value.of(value.constant().view(size, strides, offset, budget()));
     }
+    require(!value.isOpen(), value.text() + " has a size that only an execution tells");
     if (Dims.count(size) == 0) {
       return fill(value.type(), size, 0);
     }

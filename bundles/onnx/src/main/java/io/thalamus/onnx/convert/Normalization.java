@@ -7,7 +7,6 @@ import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Arrays;
-import java.util.List;
 
 /** Operators that bring elements to a common mean, variance or size. */
 final class Normalization {
@@ -97,7 +96,7 @@ final class Normalization {
 
   private static void layer(Node node) {
     Ops ops = node.ops();
-    Value value = node.in(0);
+    Value value = node.openIn(0);
     int axis = node.axis(node.setting("axis", -1), value.rank());
     double epsilon = node.real("epsilon", EPSILON);
     Value bias = node.has(2) ? node.in(2) : null;
@@ -120,14 +119,15 @@ final class Normalization {
 
   /** Mean 0 and variance 1 along the axes from one on, then scaled and moved; bias may be null. */
   static Value layer(Ops ops, Value value, int axis, double epsilon, Value scale, Value bias) {
-    List<Integer> inputs =
-        List.of(
-            ops.operand(value),
-            ops.operand(scale),
-            bias == null ? ops.omitted(value.type()) : ops.operand(bias),
-            ops.int32(axis),
-            ops.real(epsilon));
-    return ops.emit(ThalamusExtension.LAYER_NORMALIZATION, inputs, value.type()).getFirst();
+    return ops.emitSized(
+        value.type(),
+        value.shape(),
+        ThalamusExtension.LAYER_NORMALIZATION,
+        ops.operand(value),
+        ops.operand(scale),
+        bias == null ? ops.omitted(value.type()) : ops.operand(bias),
+        ops.int32(axis),
+        ops.real(epsilon));
   }
 
   private static void group(Node node) {

@@ -4,8 +4,6 @@ package io.thalamus.onnx.convert;
 import io.thalamus.model.OperationCode;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
-import io.thalamus.operations.extension.ThalamusExtension;
-import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -14,33 +12,6 @@ import java.util.List;
  */
 final class OpenIndexes {
   private OpenIndexes() {}
-
-  // ---- by indexes ----
-
-  static void gatherElements(Node node) {
-    Ops ops = node.ops();
-    Value value = node.openIn(0);
-    Value indexes = ops.cast(node.openIn(1), DataType.INT32);
-    node.require(value.rank() == indexes.rank(), "data and indexes differ in rank");
-    int axis = node.axis(node.setting("axis", 0), value.rank());
-    Value size = ops.cast(OpenSizes.size(ops, value, axis), DataType.INT32);
-    Value counted = Indexing.counted(ops, indexes, size);
-    if (value.rank() == 1) {
-      node.out(ops.gather(value, 0, counted));
-      return;
-    }
-    Value none = ops.mul(indexes, ops.number(DataType.INT32, 0));
-    List<Value> tuple = new ArrayList<>();
-    for (int i = 0; i < value.rank(); i++) {
-      Value own = counted;
-      if (i != axis) {
-        Value line = OpenSizes.along(ops, OpenSizes.places(ops, indexes, i), value.rank(), i);
-        own = ops.add(line, none);
-      }
-      tuple.add(OpenSizes.expandDims(ops, own, value.rank()));
-    }
-    node.out(OpenSizes.gatherNd(ops, value, ops.concat(tuple, value.rank())));
-  }
 
   // ---- replaced elements ----
 
@@ -137,7 +108,7 @@ final class OpenIndexes {
             OpenSizes.along(ops, meant, 2, 1));
     if (isSum) {
       Value each = ops.cast(isMeant, rows.type());
-      return ops.add(rows, product(ops, each, all));
+      return ops.add(rows, ops.multiply(each, all, false));
     }
     Value numbers =
         OpenSizes.along(ops, ops.cast(OpenSizes.places(ops, meant, 0), DataType.FLOAT), 2, 1);
@@ -149,42 +120,7 @@ final class OpenIndexes {
     return ops.select(isHit, taken, rows);
   }
 
-  /** Products of stacks of matrices; a stack of one, or a matrix alone, is that of each. */
-  static Value product(Ops ops, Value a, Value b) {
-    int[] shape = Dims.with(a.shape(), a.rank() - 1, b.dim(b.rank() - 1));
-    for (int i = 0; i < a.rank() - 2 && a.rank() == b.rank(); i++) {
-      shape[i] = shape[i] == 1 ? b.dim(i) : shape[i];
-    }
-    return ops.emitSized(
-        a.type(),
-        shape,
-        ThalamusExtension.BATCH_MATMUL,
-        ops.operand(a),
-        ops.operand(b),
-        ops.bool(false),
-        ops.bool(false));
-  }
-
-  // ---- sums and order ----
-
-  static void cumSum(Node node) {
-    Ops ops = node.ops();
-    Value value = node.openIn(0);
-    int axis = node.axis(node.onlyInt(1), value.rank());
-    node.require(axis == value.rank() - 1, "it does not add along the last axis");
-    boolean isExclusive = node.flag("exclusive", false);
-    Binary isAdded = isExclusive ? Binary.LESS : Binary.LESS_EQUAL;
-    if (node.flag("reverse", false)) {
-      isAdded = isExclusive ? Binary.GREATER : Binary.GREATER_EQUAL;
-    }
-    Value places = OpenSizes.places(ops, value, axis);
-    Value from = OpenSizes.along(ops, places, 2, 0);
-    Value to = OpenSizes.along(ops, places, 2, 1);
-    Value isIn = ops.binary(isAdded, from, to);
-    Value whole = value.rank() == 1 ? ops.reshape(value, 1, value.dim(0)) : value;
-    Value sums = product(ops, whole, ops.cast(isIn, value.type()));
-    node.out(value.rank() == 1 ? ops.reshape(sums, value.dim(0)) : sums);
-  }
+  // ---- order ----
 
   /**
    * A row in order: the place of each element is how many come before it.

@@ -5,7 +5,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
-import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -19,32 +18,6 @@ final class OpenMoves {
   private OpenMoves() {}
 
   // ---- shapes ----
-
-  static void shape(Node node) {
-    Value value = node.openIn(0);
-    int end = node.setting("end", value.rank());
-    int start = node.setting("start", 0);
-    start = Math.clamp(start < 0 ? start + (long) value.rank() : start, 0, value.rank());
-    end = Math.clamp(end < 0 ? end + (long) value.rank() : end, start, value.rank());
-    List<Value> sizes = new ArrayList<>();
-    long[] known = new long[end - start];
-    for (int i = start; i < end; i++) {
-      sizes.add(node.ops().reshape(OpenSizes.size(node.ops(), value, i), 1));
-      known[i - start] = value.dim(i) > 0 ? value.dim(i) : Sizes.UNKNOWN;
-    }
-    node.require(!sizes.isEmpty(), "it names no dimensions");
-    Value shape = node.ops().concat(sizes, 0);
-    node.out(shape.isConstant() ? shape : shape.with(new Sizes(known)));
-  }
-
-  static void count(Node node) {
-    Value value = node.openIn(0);
-    Value product = node.ops().number(DataType.INT64, 1);
-    for (int i = 0; i < value.rank(); i++) {
-      product = node.ops().mul(product, OpenSizes.size(node.ops(), value, i));
-    }
-    node.out(product);
-  }
 
   /** Sizes as far as they are known; 0 for others, {@code least} for what is less. */
   private static int[] sizes(Node node, int input, int least) {
@@ -303,41 +276,6 @@ final class OpenMoves {
     }
     Value counted = Indexing.counted(ops, places, ops.concat(sizes, 0));
     node.out(OpenSizes.gatherNd(ops, value, counted));
-  }
-
-  static void compress(Node node) {
-    Ops ops = node.ops();
-    Value value = node.hasSetting("axis") ? node.openIn(0) : ops.flat(node.openIn(0));
-    int axis = node.axis(node.setting("axis", 0), value.rank());
-    Value condition = node.openIn(1);
-    node.require(condition.rank() == 1, "its condition is no vector");
-    Value places = OpenSizes.found(ops, condition, new int[] {0, 1}, false);
-    node.out(
-        axis == 0
-            ? OpenSizes.gatherNd(ops, value, places)
-            : ops.gather(value, axis, ops.flat(places)));
-  }
-
-  static void nonZero(Node node) {
-    Value value = node.openIn(0);
-    Value places = OpenSizes.found(node.ops(), value, new int[] {value.rank(), 0}, true);
-    places.setTurned(OpenSizes.found(node.ops(), value, new int[] {0, value.rank()}, false));
-    node.out(places);
-  }
-
-  static void nonMaxSuppression(Node node) {
-    Ops ops = node.ops();
-    node.out(
-        ops.emitSized(
-            DataType.INT64,
-            new int[] {0, 3},
-            ThalamusExtension.NON_MAX_SUPPRESSION,
-            ops.operand(node.openIn(0)),
-            ops.operand(node.openIn(1)),
-            ops.operand(Search.limit(node, 2, DataType.INT32, 0)),
-            ops.operand(Search.limit(node, 3, DataType.FLOAT, 0)),
-            ops.operand(Search.limit(node, 4, DataType.FLOAT, Double.NEGATIVE_INFINITY)),
-            ops.bool(node.flag("center_point_box", false))));
   }
 
   // ---- made of sizes ----

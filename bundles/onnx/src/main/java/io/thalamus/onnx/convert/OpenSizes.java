@@ -33,15 +33,16 @@ final class OpenSizes {
     return ops.emitSized(type, value.shape(), operation, ops.operand(value));
   }
 
-  /** The sizes of two values that are broadcast; an unknown one fits any. */
-  private static int[] broadcast(Value a, Value b) {
-    int rank = Math.max(a.rank(), b.rank());
+  /** The sizes of what is broadcast, of which an unknown one fits any; null where they do not. */
+  static int[] broadcast(int[] a, int... b) {
+    int rank = Math.max(a.length, b.length);
     int[] shape = new int[rank];
     for (int i = 1; i <= rank; i++) {
-      int x = i > a.rank() ? 1 : a.dim(a.rank() - i);
-      int y = i > b.rank() ? 1 : b.dim(b.rank() - i);
-      Emitter.require(
-          x == y || x <= 1 || y <= 1, a.text() + " and " + b.text() + " do not broadcast");
+      int x = i > a.length ? 1 : a[a.length - i];
+      int y = i > b.length ? 1 : b[b.length - i];
+      if (x != y && x > 1 && y > 1) {
+        return null;
+      }
       shape[rank - i] = x == 1 ? y : y == 1 ? x : Math.max(x, y);
     }
     return shape;
@@ -51,7 +52,8 @@ final class OpenSizes {
 
   static Value binary(Ops ops, Binary function, Value a, Value b) {
     Emitter.require(a.type() == b.type(), "its inputs are " + a.type() + " and " + b.type());
-    int[] shape = broadcast(a, b);
+    int[] shape = broadcast(a.shape(), b.shape());
+    Emitter.require(shape != null, a.text() + " and " + b.text() + " do not broadcast");
     require(!a.type().is8Bit() && shape.length <= MAX_RANK, a.text());
     boolean isWhole = !a.type().isFloat();
     Emitter.require(!isWhole || function != Binary.POW, "NNAPI has no powers of integers");
@@ -311,21 +313,31 @@ final class OpenSizes {
         : ops.reshape(value, shape);
   }
 
-  /** The sum of a row of integers, as a product of matrices, which is exact. */
-  static Value sum(Ops ops, Value row) {
-    Value one = ops.not(falsehood(ops, row));
-    Value ones = ops.reshape(ops.cast(one, row.type()), 1, 0);
-    Value column = ops.reshape(row, 0, 1);
-    Value product =
-        ops.emitSized(
-            row.type(),
-            new int[] {1, 1},
-            ThalamusExtension.BATCH_MATMUL,
-            ops.operand(ones),
-            ops.operand(column),
-            ops.bool(false),
-            ops.bool(false));
-    return ops.reshape(product);
+  /** The sum of a row of integers. */
+  private static Value sum(Ops ops, Value row) {
+    return ops.reshape(sum(ops, Ops.Reduction.SUM, row, new int[] {1}, 0));
+  }
+
+  /**
+   * Sums of integers along the last axis, or of all, as a product with a column of ones, which is
+   * exact.
+   */
+  static Value sum(Ops ops, Ops.Reduction kind, Value value, int[] kept, int... axes) {
+    int last = value.rank() - 1;
+    boolean isLast = axes.length == 1 && axes[0] == last && last > 0;
+    Emitter.require(
+        kind == Ops.Reduction.SUM
+            && (isLast || axes.length == value.rank())
+            && !value.type().is8Bit(),
+        "it reduces " + value.text());
+    Value all = isLast ? value : ops.flat(value);
+    int size = all.dim(all.rank() - 1);
+    Value ones =
+        size > 0
+            ? ops.fill(value.type(), new int[] {size}, 1)
+            : ops.cast(line(ops, all, all.rank() - 1), value.type());
+    Value rows = isLast ? value : along(ops, all, 2, 1);
+    return ops.reshape(ops.multiply(rows, along(ops, ones, 2, 0), false), kept);
   }
 
   /** The elements along an axis made one, without the axis. */

@@ -125,7 +125,9 @@ final class Ops extends MathOps {
       kept[axis] = 1;
     }
     if (value.isOpen()) {
-      return nativeReduction(kind, value, kept, axes);
+      return value.type().isFloat() && value.rank() <= MAX_RANK
+          ? nativeReduction(kind, value, kept, axes)
+          : OpenSizes.sum(this, kind, value, kept, axes);
     }
     if (value.count() == 0) {
       DataType type = value.type();
@@ -192,18 +194,15 @@ final class Ops extends MathOps {
       Value product = matmul(a, reshape(b, b.dim(0), 1));
       return reshape(product, Dims.remove(product.shape(), product.rank() - 1));
     }
-    require(
-        a.dim(a.rank() - 1) == b.dim(b.rank() - 2),
-        a.text() + " and " + b.text() + " cannot be multiplied");
-    if (a.count() == 0 || b.count() == 0) {
-      int[] stacks =
-          Dims.broadcast(
-              Arrays.copyOf(a.shape(), a.rank() - 2), Arrays.copyOf(b.shape(), b.rank() - 2));
-      require(stacks != null, a.text() + " and " + b.text() + " cannot be multiplied");
-      int[] product = Dims.join(stacks, new int[] {a.dim(a.rank() - 2), b.dim(b.rank() - 1)});
-      return fill(a.type(), product, 0);
+    int width = a.dim(a.rank() - 1);
+    int height = b.dim(b.rank() - 2);
+    boolean isOpen = a.isOpen() && width == 0 || b.isOpen() && height == 0;
+    require(width == height || isOpen, a.text() + " and " + b.text() + " cannot be multiplied");
+    if (!a.isOpen() && !b.isOpen() && (a.count() == 0 || b.count() == 0)) {
+      return fill(a.type(), productShape(a, b, b.dim(b.rank() - 1)), 0);
     }
-    if (a.type().isFloat() && b.rank() == 2 && b.isConstant() && !a.isConstant()) {
+    boolean isLayer = a.type().isFloat() && b.rank() == 2 && b.isConstant() && !a.isConstant();
+    if (isLayer && !isOpen && Arrays.stream(a.shape()).filter(size -> size == 0).count() <= 1) {
       int[] shape = Dims.with(a.shape(), a.rank() - 1, b.dim(1));
       Value rows = reshape(a, Dims.count(a.shape(), 0, a.rank() - 1), b.dim(0));
       return reshape(fullyConnected(rows, transpose(b, 1, 0), null), shape);
@@ -211,10 +210,18 @@ final class Ops extends MathOps {
     return multiply(a, b, false);
   }
 
+  private static int[] productShape(Value a, Value b, int columns) {
+    int[] first = Arrays.copyOf(a.shape(), a.rank() - 2);
+    int[] stacks = OpenSizes.broadcast(first, Arrays.copyOf(b.shape(), b.rank() - 2));
+    require(stacks != null, a.text() + " and " + b.text() + " cannot be multiplied");
+    return Dims.join(stacks, new int[] {a.dim(a.rank() - 2), columns});
+  }
+
   /** The products of matrices of any number of dimensions. */
   Value multiply(Value a, Value b, boolean isSecondTransposed) {
-    return emit(
+    return emitSized(
         a.type(),
+        productShape(a, b, b.dim(b.rank() - (isSecondTransposed ? 2 : 1))),
         ThalamusExtension.BATCH_MATMUL,
         operand(a),
         operand(b),
@@ -263,12 +270,13 @@ final class Ops extends MathOps {
     Value ordered = value.type() == DataType.UINT32 ? Unsigned.turned(this, value) : value;
     Value seen = isLast ? reverse(ordered, axis) : ordered;
     Value place =
-        emit(
+        emitSized(
             DataType.INT64,
+            Dims.remove(value.shape(), axis),
             isLargest ? OperationCode.ARGMAX : OperationCode.ARGMIN,
             operand(seen),
             int32(axis));
     Value kept = reshape(place, Dims.with(value.shape(), axis, 1));
-    return isLast ? sub(number(DataType.INT64, value.dim(axis) - 1), kept) : kept;
+    return isLast ? sub(add(OpenSizes.size(this, value, axis), -1), kept) : kept;
   }
 }

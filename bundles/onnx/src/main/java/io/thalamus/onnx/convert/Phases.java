@@ -4,7 +4,6 @@ package io.thalamus.onnx.convert;
 import io.thalamus.model.OperationCode;
 import io.thalamus.onnx.fold.Dims;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Optional;
 
 /**
@@ -95,32 +94,42 @@ final class Phases {
         bias == null
             ? ops.fill(value.type(), new int[] {places * units}, 0)
             : ops.reshape(ops.expand(ops.reshape(bias, 1, units), places, units), places * units);
-    List<Integer> inputs =
-        List.of(
-            ops.operand(ops.transpose(value, Convolution.CHANNELS_LAST)),
-            ops.operand(filter(ops, weights)),
-            ops.operand(added),
-            ops.int32(before[1]),
-            ops.int32(after[1]),
-            ops.int32(before[0]),
-            ops.int32(after[0]),
-            ops.int32(1),
-            ops.int32(1),
-            ops.int32(0));
-    Value result = ops.emit(OperationCode.CONV_2D, inputs, value.type()).getFirst();
-    if (strides[0] == 1) {
-      int[] joined = {result.dim(0), result.dim(1), result.dim(2) * strides[1], units};
-      result = ops.reshape(result, joined);
-    } else {
-      List<Integer> deep = List.of(ops.operand(result), ops.int32(strides[0]));
-      result = ops.emit(OperationCode.DEPTH_TO_SPACE, deep, value.type()).getFirst();
-    }
+    Integer[] inputs = {
+      ops.operand(ops.transpose(value, Convolution.CHANNELS_LAST)),
+      ops.operand(filter(ops, weights)),
+      ops.operand(added),
+      ops.int32(before[1]),
+      ops.int32(after[1]),
+      ops.int32(before[0]),
+      ops.int32(after[0]),
+      ops.int32(1),
+      ops.int32(1),
+      ops.int32(0)
+    };
+    int height = positions(0, value);
+    int width = positions(1, value);
+    int[] deep = {value.dim(0), height, width, places * units};
+    int[] wide = {value.dim(0), height * strides[0], width * strides[1], units};
+    Value result = ops.emitSized(value.type(), deep, OperationCode.CONV_2D, inputs);
+    result =
+        strides[0] == 1
+            ? ops.reshape(result, wide)
+            : ops.emitSized(
+                value.type(),
+                wide,
+                OperationCode.DEPTH_TO_SPACE,
+                ops.operand(result),
+                ops.int32(strides[0]));
     for (int i = 0; i < AXES; i++) {
       if (result.dim(1 + i) != output[i]) {
         result = ops.part(result, 1 + i, cut[i], output[i]);
       }
     }
     return ops.transpose(result, Convolution.CHANNELS_FIRST);
+  }
+
+  private int positions(int axis, Value value) {
+    return before[axis] + value.dim(2 + axis) + after[axis] - taps[axis] + 1;
   }
 
   /** Weights by place within a stride and channel of the result, tap, and channel of the value. */

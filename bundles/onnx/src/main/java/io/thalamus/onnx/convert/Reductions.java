@@ -75,11 +75,11 @@ final class Reductions {
   private static Consumer<Node> over(Step step, boolean isIdentityOnOne) {
     return node -> {
       Ops ops = node.ops();
-      Value value = node.in(0);
+      Value value = node.openIn(0);
       boolean keeps = node.flag("keepdims", true);
       if (node.has(1) && !node.isKnown(1)) {
         int[] shape = node.stated(0, 1);
-        List<int[]> possible = axesByShape(node, value.shape(), shape, keeps, isIdentityOnOne);
+        List<int[]> possible = axesByShape(node, node.in(0).shape(), shape, keeps, isIdentityOnOne);
         Value result = ops.reshape(step.of(ops, value, possible.getFirst()), shape);
         for (int[] axes : possible.subList(1, possible.size())) {
           Value other = ops.reshape(step.of(ops, value, axes), shape);
@@ -171,7 +171,7 @@ final class Reductions {
   }
 
   private static void place(Node node, boolean isLargest) {
-    Value value = node.in(0);
+    Value value = node.openIn(0);
     int axis = node.axis(node.setting("axis", 0), value.rank());
     boolean isLast = node.flag("select_last_index", false);
     Value place = node.ops().place(value, axis, isLargest, isLast);
@@ -184,7 +184,7 @@ final class Reductions {
   /** A product with a triangle of ones. */
   private static void cumSum(Node node) {
     Ops ops = node.ops();
-    Value value = node.in(0);
+    Value value = node.openIn(0);
     if (node.isKnown(1) || value.rank() == 1) {
       int axis = node.isKnown(1) ? node.axis(node.onlyInt(1), value.rank()) : 0;
       node.out(cumSum(node, value, axis));
@@ -208,20 +208,17 @@ final class Reductions {
     if (value.type().is8Bit() || value.type().is16Bit()) {
       return ops.cast(cumSum(node, ops.cast(value, DataType.INT32), axis), value.type());
     }
-    int size = value.dim(axis);
-    boolean isReverse = node.flag("reverse", false);
-    int shift = node.flag("exclusive", false) ? 1 : 0;
-    double[] ones = ops.budget().doubles(Math.multiplyExact(size, size));
-    for (int from = 0; from < size; from++) {
-      for (int to = 0; to < size; to++) {
-        boolean isIn = isReverse ? from >= to + shift : from + shift <= to;
-        ones[from * size + to] = isIn ? 1 : 0;
-      }
+    boolean isExclusive = node.flag("exclusive", false);
+    Binary isAdded = isExclusive ? Binary.LESS : Binary.LESS_EQUAL;
+    if (node.flag("reverse", false)) {
+      isAdded = isExclusive ? Binary.GREATER : Binary.GREATER_EQUAL;
     }
+    Value places = OpenSizes.places(ops, value, axis);
+    Value from = OpenSizes.along(ops, places, 2, 0);
+    Value isIn = ops.binary(isAdded, from, OpenSizes.along(ops, places, 2, 1));
     Value moved = ops.toEnd(value, axis);
-    Value rows = ops.reshape(moved, value.count() / size, size);
-    Value sums =
-        ops.multiply(rows, ops.constant(value.type(), new int[] {size, size}, ones), false);
+    Value rows = value.rank() == 1 ? ops.reshape(moved, 1, value.dim(0)) : moved;
+    Value sums = ops.multiply(rows, ops.cast(isIn, value.type()), false);
     int[] back = Dims.inverse(Dims.join(MoveOps.others(value.rank(), axis), new int[] {axis}));
     return ops.transpose(ops.reshape(sums, moved.shape()), back);
   }

@@ -3,7 +3,6 @@ package io.thalamus.onnx.convert;
 
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
-import io.thalamus.onnx.fold.Tensor;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -35,23 +34,19 @@ final class Search {
   /** ONNX has a row for each axis; where it is transposed, there is one for each element. */
   private static void nonZero(Node node) {
     Ops ops = node.ops();
-    Value value = node.in(0);
+    Value value = node.openIn(0);
     if (value.isConstant()) {
       node.out(places(ops, value));
       return;
     }
     Value seen = searched(ops, value.rank() == 0 ? ops.reshape(value, 1) : value);
-    Value byAxis = places(ops, seen, true);
-    byAxis.setTurned(places(ops, seen, false));
+    int rank = seen.rank();
+    Value byAxis = OpenSizes.found(ops, seen, new int[] {rank, 0}, true);
+    byAxis.setTurned(OpenSizes.found(ops, seen, new int[] {0, rank}, false));
     node.out(byAxis);
   }
 
-  private static Value places(Ops ops, Value value, boolean isByAxis) {
-    List<Integer> inputs = List.of(ops.operand(value), ops.bool(isByAxis));
-    return ops.emitOpen(ThalamusExtension.NON_ZERO, inputs, DataType.INT64).getFirst();
-  }
-
-  /** The same of a constant, as a constant. */
+  /** The places of what is not 0 in a constant, as a constant. */
   private static Value places(Ops ops, Value value) {
     int rank = Math.max(1, value.rank());
     int[] strides = value.rank() == 0 ? new int[] {1} : Dims.strides(value.shape());
@@ -137,31 +132,38 @@ final class Search {
 
   private static void nonMaxSuppression(Node node) {
     Ops ops = node.ops();
-    Value most = limit(node, 2, DataType.INT32, 0);
-    Value overlap = limit(node, 3, DataType.FLOAT, 0);
-    Value least = limit(node, 4, DataType.FLOAT, Double.NEGATIVE_INFINITY);
-    List<Integer> inputs =
-        List.of(
-            ops.operand(node.in(0)),
-            ops.operand(node.in(1)),
-            ops.operand(most),
-            ops.operand(overlap),
-            ops.operand(least),
-            ops.bool(node.flag("center_point_box", false)));
     node.out(
-        ops.emitOpen(ThalamusExtension.NON_MAX_SUPPRESSION, inputs, DataType.INT64).getFirst());
+        ops.emitSized(
+            DataType.INT64,
+            new int[] {0, 3},
+            ThalamusExtension.NON_MAX_SUPPRESSION,
+            ops.operand(node.openIn(0)),
+            ops.operand(node.openIn(1)),
+            ops.operand(limit(node, 2, DataType.INT32, 0)),
+            ops.operand(limit(node, 3, DataType.FLOAT, 0)),
+            ops.operand(limit(node, 4, DataType.FLOAT, Double.NEGATIVE_INFINITY)),
+            ops.bool(node.flag("center_point_box", false))));
   }
 
-  /** The slices along an axis, or the elements, that a known condition names. */
+  /** The slices along an axis, or the elements, that a condition names. */
   private static void compress(Node node) {
     Ops ops = node.ops();
-    Value value = node.hasSetting("axis") ? node.in(0) : ops.flat(node.in(0));
+    Value value = node.hasSetting("axis") ? node.openIn(0) : ops.flat(node.openIn(0));
     int axis = node.axis(node.setting("axis", 0), value.rank());
-    Tensor condition = node.known(1);
+    Value condition = node.openIn(1);
+    node.require(condition.rank() == 1, "its condition is no vector");
+    if (!condition.isConstant()) {
+      Value places = OpenSizes.found(ops, condition, new int[] {0, 1}, false);
+      node.out(
+          axis == 0
+              ? OpenSizes.gatherNd(ops, value, places)
+              : ops.gather(value, axis, ops.flat(places)));
+      return;
+    }
+    boolean isOpen = value.isOpen() && value.dim(axis) == 0;
+    int size = isOpen ? condition.count() : Math.min(condition.count(), value.dim(axis));
     int[] chosen =
-        IntStream.range(0, Math.min(condition.count(), value.dim(axis)))
-            .filter(i -> condition.integer(i) != 0)
-            .toArray();
+        IntStream.range(0, size).filter(i -> condition.constant().integer(i) != 0).toArray();
     node.out(ops.gather(value, axis, ops.integers(new int[] {chosen.length}, chosen)));
   }
 

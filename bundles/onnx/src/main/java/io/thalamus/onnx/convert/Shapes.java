@@ -4,7 +4,9 @@ package io.thalamus.onnx.convert;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 
 /** Constants, and operators that know nothing but shapes or change nothing but them. */
 final class Shapes {
@@ -14,7 +16,7 @@ final class Shapes {
     table.add("Constant", Shapes::constant);
     table.add("ConstantOfShape", Shapes::constantOfShape);
     table.add("Shape", Shapes::shape);
-    table.add("Size", node -> node.out(integer(node.in(0).count())));
+    table.add("Size", Shapes::size);
     table.add("Reshape", Shapes::reshape);
     table.add("Flatten", Shapes::flatten);
     table.add("Squeeze", Shapes::squeeze);
@@ -65,11 +67,31 @@ final class Shapes {
   }
 
   private static void shape(Node node) {
-    int[] shape = node.in(0).shape();
-    int start = bound(node.setting("start", 0), shape.length);
-    int end = Math.max(start, bound(node.setting("end", shape.length), shape.length));
-    long[] sizes = Arrays.stream(shape, start, end).asLongStream().toArray();
-    node.out(Value.of(Tensor.ofLongs(new int[] {sizes.length}, sizes)));
+    Ops ops = node.ops();
+    Value value = node.openIn(0);
+    int start = bound(node.setting("start", 0), value.rank());
+    int end = Math.max(start, bound(node.setting("end", value.rank()), value.rank()));
+    long[] known = Arrays.stream(value.shape(), start, end).asLongStream().toArray();
+    if (!value.isOpen()) {
+      node.out(Value.of(Tensor.ofLongs(new int[] {known.length}, known)));
+      return;
+    }
+    List<Value> sizes = new ArrayList<>();
+    for (int axis = start; axis < end; axis++) {
+      sizes.add(ops.reshape(OpenSizes.size(ops, value, axis), 1));
+      known[axis - start] = value.dim(axis) > 0 ? value.dim(axis) : Sizes.UNKNOWN;
+    }
+    Value shape = ops.concat(sizes, 0);
+    node.out(shape.isConstant() ? shape : shape.with(new Sizes(known)));
+  }
+
+  private static void size(Node node) {
+    Value value = node.openIn(0);
+    Value product = integer(1);
+    for (int axis = 0; axis < value.rank(); axis++) {
+      product = node.ops().mul(product, OpenSizes.size(node.ops(), value, axis));
+    }
+    node.out(product);
   }
 
   private static int bound(int place, int rank) {
