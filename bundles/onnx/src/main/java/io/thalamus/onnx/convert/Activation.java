@@ -186,7 +186,7 @@ final class Activation {
     boolean isNew = node.opset() >= 13;
     Value seen = isNew ? value : rows(node, value);
     int axis = isNew ? node.axis(node.setting("axis", -1), value.rank()) : 1;
-    Value place = ops.place(seen, axis, true, false);
+    Value place = OpenSizes.expandDims(ops, ops.place(seen, axis, true, false), axis);
     int[] shape = new int[seen.rank()];
     Arrays.fill(shape, 1);
     shape[axis] = seen.dim(axis);

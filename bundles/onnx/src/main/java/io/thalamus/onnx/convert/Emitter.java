@@ -282,16 +282,20 @@ class Emitter {
    */
   Value emitSized(DataType type, int[] shape, OperationType operation, Integer... inputs) {
     Value result = temporary(type, shape);
-    List<Integer> outputs = List.of(result.operand());
-    addUnchecked(operation, List.of(inputs), outputs);
+    addSized(operation, List.of(inputs), List.of(result.operand()));
+    return result;
+  }
+
+  /** Adds an operation whose results have their shapes already, as far as they are known. */
+  void addSized(OperationType operation, List<Integer> inputs, List<Integer> outputs) {
+    addUnchecked(operation, inputs, outputs);
     OperationDefinition definition =
         catalog.find(operation).orElseThrow(() -> refuse("nothing defines " + operation.text()));
     try {
-      definition.validate(OperationView.of(builder, operation, List.of(inputs), outputs));
+      definition.validate(OperationView.of(builder, operation, inputs, outputs));
     } catch (ValidationException e) {
       throw new Refusal("as " + operation.text() + ": " + e.getMessage(), e);
     }
-    return result;
   }
 
   /** A value for an operation to write; 0 stands for a size that only an execution tells. */

@@ -10,6 +10,8 @@ import java.util.List;
 
 /** Operators that take elements by indexes which are values themselves. */
 final class Indexing {
+  private static final int MOST_TAKEN = 1 << 20;
+
   private Indexing() {}
 
   static void addTo(Converters table) {
@@ -87,18 +89,34 @@ final class Indexing {
     return ops.integers(shape, offsets);
   }
 
+  /** The sizes of so many axes from one on, as a vector. */
+  static Value sizes(Ops ops, Value value, int axis, int count) {
+    List<Value> sizes = new ArrayList<>();
+    for (int i = axis; i < axis + count; i++) {
+      sizes.add(ops.reshape(ops.cast(OpenSizes.size(ops, value, i), DataType.INT32), 1));
+    }
+    return ops.concat(sizes, 0);
+  }
+
   private static void gatherNd(Node node) {
     Ops ops = node.ops();
-    Value data = node.in(0);
-    Value indexes = node.in(1);
+    Value data = node.openIn(0);
+    Value indexes = node.openIn(1);
     int batch = node.setting("batch_dims", 0);
-    int tuple = indexes.dim(indexes.rank() - 1);
+    int tuple = indexes.rank() == 0 ? 0 : indexes.dim(indexes.rank() - 1);
+    boolean isOpen = data.isOpen() || indexes.isOpen();
     node.require(
-        batch >= 0 && tuple > 0 && batch + tuple <= data.rank() && batch < indexes.rank(),
+        batch >= 0
+            && tuple > 0
+            && batch + tuple <= data.rank()
+            && batch < (isOpen ? 1 : indexes.rank()),
         "its indexes do not fit " + data.text());
+    Value index = counted(ops, indexes, sizes(ops, data, batch, tuple));
+    if (isOpen) {
+      node.out(OpenSizes.gatherNd(ops, data, index));
+      return;
+    }
     int[] sizes = Arrays.copyOfRange(data.shape(), batch, batch + tuple);
-    Value size = ops.integers(new int[] {tuple}, sizes);
-    Value index = counted(ops, indexes, size);
     Value factors = ops.integers(new int[] {tuple}, Dims.strides(sizes));
     Value sum = ops.reduce(Ops.Reduction.SUM, ops.mul(index, factors), indexes.rank() - 1);
     Value place = ops.reshape(sum, Arrays.copyOf(indexes.shape(), indexes.rank() - 1));
@@ -134,32 +152,107 @@ final class Indexing {
     node.out(ops.select(hit, ops.at(values, 0, 1), ops.at(values, 0, 0)));
   }
 
-  /** NNAPI takes the largest of the last dimension; the least are the largest of the negated. */
+  /**
+   * NNAPI takes the largest of the last dimension; the least are the largest of the negated. Of a
+   * number that is computed it takes as many as there are at most, behind those that there are
+   * least ones.
+   */
   private static void topK(Node node) {
     Ops ops = node.ops();
-    Value value = node.in(0);
-    int axis = node.axis(node.setting("axis", -1), value.rank());
-    int k =
+    Value value = node.openIn(0);
+    int rank = value.rank();
+    int axis = node.axis(node.setting("axis", -1), rank);
+    int size = value.dim(axis);
+    boolean isNumber = node.opset() < 10 || node.isKnown(1);
+    boolean isComputed = !isNumber && (value.isOpen() || node.declared(0) == null);
+    long most =
         node.opset() < 10
             ? node.setting("k", 0)
-            : node.isKnown(1) ? (int) node.onlyNumber(1) : node.stated(0, 1)[axis];
-    node.require(k > 0 && k <= value.dim(axis), "it takes " + k + " of " + value.dim(axis));
+            : isNumber ? node.onlyInt(1) : isComputed ? most(node, size) : node.stated(0, 1)[axis];
+    if (isComputed || value.isOpen()) {
+      boolean isTaken = most > 0 && most < MOST_TAKEN && value.type().isFloat();
+      if (rank == 1 && !isTaken) {
+        Value all = isComputed ? ops.cast(node.in(1), DataType.INT64) : Shapes.integer(most);
+        sort(node, value, ops.reshape(all));
+        return;
+      }
+      node.require(isTaken, "nothing says how many it takes at most, or it is of " + value.text());
+    } else {
+      node.require(most > 0 && most <= size, "it takes " + most + " of " + size);
+    }
     boolean isLargest = node.flag("largest", true);
     Value seen = ops.toEnd(value, axis);
     // Of equal elements NNAPI's comes from behind, ONNX's from the front.
-    Value turned = ops.reverse(seen, seen.rank() - 1);
+    Value turned = ops.reverse(seen, rank - 1);
     Value signed = isLargest ? turned : ops.unary(Unary.NEG, turned);
-    List<Value> found =
-        ops.emit(
-            OperationCode.TOPK_V2,
-            List.of(ops.operand(signed), ops.int32(k)),
-            value.type(),
-            DataType.INT64);
-    int[] back = Dims.inverse(Dims.join(MoveOps.others(value.rank(), axis), new int[] {axis}));
-    Value values = isLargest ? found.get(0) : ops.unary(Unary.NEG, found.get(0));
+    if (isComputed) {
+      int[] more = new int[2 * rank];
+      more[2 * rank - 1] = (int) most;
+      signed =
+          ops.emitSized(
+              value.type(),
+              Dims.with(seen.shape(), rank - 1, 0),
+              OperationCode.PAD_V2,
+              ops.operand(signed),
+              ops.operand(ops.integers(new int[] {rank, 2}, more)),
+              ops.real(-Float.MAX_VALUE));
+    }
+    int[] found = Dims.with(seen.shape(), rank - 1, (int) most);
+    Value values = ops.temporary(value.type(), found);
+    Value fromBehind = ops.temporary(DataType.INT64, found);
+    ops.addSized(
+        OperationCode.TOPK_V2,
+        List.of(ops.operand(signed), ops.int32((int) most)),
+        List.of(values.operand(), fromBehind.operand()));
+    Value places = ops.sub(ops.add(OpenSizes.size(ops, value, axis), -1), fromBehind);
+    values = isLargest ? values : ops.unary(Unary.NEG, values);
+    if (isComputed) {
+      Value length = ops.reshape(node.in(1));
+      values = OpenSizes.part(ops, values, rank - 1, 0, length);
+      places = OpenSizes.part(ops, places, rank - 1, 0, length);
+    }
+    int[] back = Dims.inverse(Dims.join(MoveOps.others(rank, axis), new int[] {axis}));
     node.out(0, ops.transpose(values, back));
-    Value places = ops.sub(ops.number(DataType.INT64, value.dim(axis) - 1), found.get(1));
     node.out(1, ops.transpose(places, back));
+  }
+
+  /** The most that a computed number can be. */
+  private static long most(Node node, int size) {
+    Sizes sizes = Sizes.of(node.in(1));
+    boolean isKnown = sizes != null && sizes.most() != Sizes.UNKNOWN;
+    return isKnown ? sizes.most() : size > 0 ? size : Sizes.UNKNOWN;
+  }
+
+  /**
+   * A row in order: the place of each element is how many come before it.
+   *
+   * @param count how many are wanted, as one number
+   */
+  private static void sort(Node node, Value row, Value count) {
+    Ops ops = node.ops();
+    Binary isBefore = node.flag("largest", true) ? Binary.GREATER : Binary.LESS;
+    Value places = OpenSizes.places(ops, row, 0);
+    Value other = OpenSizes.along(ops, row, 2, 1);
+    Value own = OpenSizes.along(ops, row, 2, 0);
+    Value isEqual =
+        ops.binary(
+            Binary.AND,
+            ops.binary(Binary.EQUAL, other, own),
+            ops.binary(
+                Binary.LESS,
+                OpenSizes.along(ops, places, 2, 1),
+                OpenSizes.along(ops, places, 2, 0)));
+    Value isFirst = ops.binary(Binary.OR, ops.binary(isBefore, other, own), isEqual);
+    Value number = ops.cast(isFirst, DataType.FLOAT);
+    Value before = OpenSizes.reduce(ops, OperationCode.REDUCE_SUM, number, 1);
+    Value line = OpenSizes.along(ops, ops.cast(places, DataType.FLOAT), 2, 0);
+    Value isThere = ops.binary(Binary.EQUAL, line, OpenSizes.along(ops, before, 2, 1));
+    // Row by row the place of the element that belongs there, of which there is one.
+    Value found = OpenSizes.found(ops, isThere, new int[] {0, 2}, false);
+    Value order = ops.cast(ops.gather(found, 1, ops.number(DataType.INT32, 1)), DataType.INT64);
+    Value sorted = ops.gather(row, 0, ops.cast(order, DataType.INT32));
+    node.out(0, OpenSizes.part(ops, sorted, 0, 0, count));
+    node.out(1, OpenSizes.part(ops, order, 0, 0, count));
   }
 
   private static void reverseSequence(Node node) {

@@ -199,8 +199,9 @@ final class OpenSizes {
       Value whole = ops.cast(value, DataType.INT32);
       return ops.cast(ops.reshape(whole, shape), DataType.BOOL);
     }
-    boolean isRow = Arrays.stream(shape).allMatch(size -> size <= 1);
-    require(isRow, value.text());
+    if (!Arrays.stream(shape).allMatch(size -> size <= 1)) {
+      return withOnes(ops, value, shape);
+    }
     Value row = ops.flat(value);
     if (shape.length == 0) {
       return Value.of(value.type(), shape, ops.operand(row));

@@ -265,7 +265,7 @@ final class Ops extends MathOps {
     return isDirect ? result : reshape(result, value.shape());
   }
 
-  /** The place of the largest or least element along an axis, which stays with size 1. */
+  /** The place of the largest or least element along an axis, without the axis. */
   Value place(Value value, int axis, boolean isLargest, boolean isLast) {
     Value ordered = value.type() == DataType.UINT32 ? Unsigned.turned(this, value) : value;
     Value seen = isLast ? reverse(ordered, axis) : ordered;
@@ -276,7 +276,6 @@ final class Ops extends MathOps {
             isLargest ? OperationCode.ARGMAX : OperationCode.ARGMIN,
             operand(seen),
             int32(axis));
-    Value kept = reshape(place, Dims.with(value.shape(), axis, 1));
-    return isLast ? sub(add(OpenSizes.size(this, value, axis), -1), kept) : kept;
+    return isLast ? sub(add(OpenSizes.size(this, value, axis), -1), place) : place;
   }
 }

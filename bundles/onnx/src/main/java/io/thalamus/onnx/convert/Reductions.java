@@ -177,8 +177,8 @@ final class Reductions {
     Value place = node.ops().place(value, axis, isLargest, isLast);
     node.out(
         node.flag("keepdims", true)
-            ? place
-            : node.ops().reshape(place, Dims.remove(place.shape(), axis)));
+            ? node.ops().reshape(place, Dims.with(value.shape(), axis, 1))
+            : place);
   }
 
   /** A product with a triangle of ones. */

@@ -27,39 +27,58 @@ final class Scatter {
 
   private static void elements(Node node) {
     Ops ops = node.ops();
-    Value data = node.in(0);
-    Value updates = node.in(2);
+    Value data = node.openIn(0);
+    Value indexes = node.openIn(1);
     int axis = node.axis(node.setting("axis", 0), data.rank());
-    Value places = Indexing.flatPlaces(ops, data.shape(), node.in(1), axis);
-    Value result =
-        scattered(
-            node,
-            ops.reshape(data, data.count(), 1),
-            ops.flat(places),
-            ops.reshape(updates, updates.count(), 1));
-    node.out(ops.reshape(result, data.shape()));
+    if (!data.isOpen() && !indexes.isOpen()) {
+      node.out(scattered(node, data, Indexing.flatPlaces(ops, data.shape(), indexes, axis), 1));
+      return;
+    }
+    int width = Dims.count(data.shape(), 1, data.rank());
+    node.require(
+        width > 0
+            && axis == 0
+            && indexes.rank() == data.rank()
+            && Dims.count(indexes.shape(), 1, indexes.rank()) == width,
+        "it is of " + data.text() + " and " + indexes.text());
+    Value places = ops.cast(indexes, DataType.INT32);
+    if (data.rank() > 1) {
+      Value reals = ops.cast(indexes, DataType.FLOAT);
+      places = ofRows(ops, ops.reshape(reals, indexes.dim(0), width));
+    }
+    Value counted = Indexing.counted(ops, places, Indexing.sizes(ops, data, 0, 1));
+    node.out(scattered(node, data, counted, width));
+  }
+
+  /**
+   * The number that each row consists of, as PyTorch spreads the places of rows; the execution
+   * fails where a row has two, since elements with places of their own would cost a comparison
+   * each.
+   */
+  private static Value ofRows(Ops ops, Value rows) {
+    Value least = OpenSizes.reduce(ops, OperationCode.REDUCE_MIN, rows, 1);
+    Value most = OpenSizes.reduce(ops, OperationCode.REDUCE_MAX, rows, 1);
+    Value isOne = ops.binary(Binary.EQUAL, least, most);
+    Value beyond = ops.cast(ops.not(isOne), DataType.INT32);
+    Value nothing = ops.gather(ops.integers(new int[] {1}, 0), 0, beyond);
+    Value places = ops.cast(least, DataType.INT32);
+    return ops.add(places, nothing);
   }
 
   private static void slices(Node node) {
     Ops ops = node.ops();
-    Value data = node.in(0);
-    Value indexes = node.in(1);
-    int tuple = indexes.dim(indexes.rank() - 1);
+    Value data = node.openIn(0);
+    Value indexes = node.openIn(1);
+    int tuple = indexes.rank() == 0 ? 0 : indexes.dim(indexes.rank() - 1);
     node.require(tuple > 0 && tuple <= data.rank(), "its indexes do not fit " + data.text());
-    int[] sizes = Arrays.copyOf(data.shape(), tuple);
-    int rows = Dims.count(sizes);
-    int width = data.count() / rows;
-    Value size = ops.integers(new int[] {tuple}, sizes);
-    Value index = Indexing.counted(ops, indexes, size);
-    Value factors = ops.integers(new int[] {tuple}, Dims.strides(sizes));
+    node.require(
+        !data.isOpen() || Dims.count(data.shape(), 1, data.rank()) > 0,
+        data.text() + " is open behind its first axis");
+    Value index = Indexing.counted(ops, indexes, Indexing.sizes(ops, data, 0, tuple));
+    Value factors =
+        ops.integers(new int[] {tuple}, Dims.strides(Arrays.copyOf(data.shape(), tuple)));
     Value sum = ops.reduce(Reduction.SUM, ops.mul(index, factors), indexes.rank() - 1);
-    Value result =
-        scattered(
-            node,
-            ops.reshape(data, rows, width),
-            ops.flat(sum),
-            ops.reshape(node.in(2), indexes.count() / tuple, width));
-    node.out(ops.reshape(result, data.shape()));
+    node.out(scattered(node, data, sum, Dims.count(data.shape(), tuple, data.rank())));
   }
 
   /** A part of a cache along its last but one dimension, from a place on for each batch. */
@@ -87,45 +106,63 @@ final class Scatter {
       place = ops.remainder(place, ops.number(DataType.INT32, data.dim(axis)), false);
     }
     Value places = Indexing.flatPlaces(ops, data.shape(), ops.expand(place, updates.shape()), axis);
-    Value result =
-        scattered(
-            node,
-            ops.reshape(data, data.count(), 1),
-            ops.flat(places),
-            ops.reshape(updates, updates.count(), 1));
-    node.out(ops.reshape(result, data.shape()));
+    node.out(scattered(node, data, places, updates, 1));
+  }
+
+  private static Value scattered(Node node, Value data, Value places, int width) {
+    return scattered(node, data, places, node.openIn(2), width);
   }
 
   /**
-   * Rows with updates.
+   * The data with updates.
    *
-   * @param rows {@code [rows, width]}
    * @param places for each update the row that it is meant for
-   * @param updates {@code [updates, width]}
+   * @param width of rows and updates
    */
-  private static Value scattered(Node node, Value rows, Value places, Value updates) {
+  private static Value scattered(Node node, Value data, Value places, Value given, int width) {
     Ops ops = node.ops();
     String reduction = node.text("reduction", "none");
-    node.require(rows.type() == updates.type(), "its updates are of another type");
-    if (places.isConstant() && reduction.equals("none")) {
+    node.require(data.type() == given.type(), "its updates are of another type");
+    boolean isOpen = data.isOpen() || places.isOpen() || given.isOpen();
+    Value meant = ops.flat(places);
+    Value rows = ops.reshape(data, Dims.count(data.shape()) / width, width);
+    Value updates = ops.reshape(given, meant.dim(0), width);
+    if (places.isConstant() && !isOpen && reduction.equals("none")) {
       int[] from = ops.budget().range(rows.dim(0));
-      for (int i = 0; i < places.count(); i++) {
-        long place = places.constant().integer(i);
+      for (int i = 0; i < meant.count(); i++) {
+        long place = meant.constant().integer(i);
         node.require(place >= 0 && place < from.length, "an index is out of bounds");
         from[(int) place] = rows.dim(0) + i;
       }
       Value both = ops.concat(List.of(rows, updates), 0);
-      return ops.gather(both, 0, ops.integers(new int[] {from.length}, from));
+      return ops.reshape(
+          ops.gather(both, 0, ops.integers(new int[] {from.length}, from)), data.shape());
+    }
+    if (isOpen) {
+      // An update of nothing comes first, so that there is always one.
+      meant = ops.concat(List.of(ops.integers(new int[] {1}, -1), meant), 0);
+      updates = ops.concat(List.of(ops.fill(updates.type(), new int[] {1, width}, 0), updates), 0);
     }
     node.require(
-        (long) rows.count() * updates.dim(0) <= MOST_PAIRS,
+        isOpen || (long) rows.count() * updates.dim(0) <= MOST_PAIRS,
         "it has too many computed places for what NNAPI has");
-    int count = updates.dim(0);
-    Value row = ops.integers(new int[] {rows.dim(0), 1}, ops.budget().range(rows.dim(0)));
-    Value isMeant = ops.binary(Binary.EQUAL, row, ops.reshape(places, 1, count));
+    Value row = OpenSizes.along(ops, OpenSizes.places(ops, rows, 0), 2, 0);
+    Value isMeant = ops.binary(Binary.EQUAL, row, OpenSizes.along(ops, meant, 2, 1));
+    Value result;
     if (reduction.equals("none")) {
-      return replaced(ops, rows, updates, isMeant);
+      result = replaced(ops, rows, updates, isMeant);
+    } else if (reduction.equals("add") && isOpen) {
+      result = ops.add(rows, ops.multiply(ops.cast(isMeant, rows.type()), updates, false));
+    } else {
+      result = reduced(node, reduction, rows, updates, isMeant);
     }
+    return ops.reshape(result, data.shape());
+  }
+
+  private static Value reduced(
+      Node node, String reduction, Value rows, Value updates, Value isMeant) {
+    Ops ops = node.ops();
+    int count = updates.dim(0);
     Value meant = ops.reshape(isMeant, rows.dim(0), count, 1);
     Value all = ops.reshape(updates, 1, count, updates.dim(1));
     Reduction kind;
@@ -166,12 +203,15 @@ final class Scatter {
 
   /** For each row the last update that is meant for it, or itself. */
   private static Value replaced(Ops ops, Value rows, Value updates, Value isMeant) {
-    int count = updates.dim(0);
-    int[] numbers = ops.budget().range(count);
-    Arrays.setAll(numbers, i -> i + 1);
-    Value order =
-        ops.mul(ops.cast(isMeant, DataType.INT32), ops.integers(new int[] {1, count}, numbers));
-    Value last = ops.emit(DataType.INT32, OperationCode.ARGMAX, ops.operand(order), ops.int32(1));
+    Value numbers = OpenSizes.along(ops, ops.add(OpenSizes.places(ops, updates, 0), 1), 2, 1);
+    Value order = ops.mul(ops.cast(isMeant, DataType.INT32), numbers);
+    Value last =
+        ops.emitSized(
+            DataType.INT32,
+            new int[] {rows.dim(0)},
+            OperationCode.ARGMAX,
+            ops.operand(order),
+            ops.int32(1));
     Value taken = ops.gather(updates, 0, last);
     Value isHit = ops.reduce(Reduction.MAX, ops.cast(isMeant, DataType.FLOAT), 1);
     return ops.select(
