@@ -135,6 +135,26 @@ class FunctionsTest {
     }
   }
 
+  @Test
+  void constantPowers() throws DeviceException {
+    for (float exponent : new float[] {2, 3, 0.5f, -1}) {
+      float[] values = floats(100);
+      try (TestGraph graph = new TestGraph()) {
+        int base = graph.input(TENSOR_FLOAT32, Quantization.NONE, values.length);
+        int power = graph.constant(TENSOR_FLOAT32, Quantization.NONE, TestGraph.bytes(exponent), 1);
+        int output = graph.output(TENSOR_FLOAT32, Quantization.NONE, values.length);
+        graph.operation(OperationCode.POW, List.of(base, power), output);
+        String message = "power of " + exponent;
+        float[] got = TestGraph.floats(simd.run(graph.model(), message, TestGraph.bytes(values)));
+        for (int i = 0; i < got.length; i++) {
+          float wanted = (float) Math.pow(values[i], exponent);
+          float tolerance = Float.isFinite(wanted) ? 3e-7f * Math.abs(wanted) + 1.2e-38f : 0;
+          assertEquals(wanted, got[i], tolerance, values[i] + " to the " + message);
+        }
+      }
+    }
+  }
+
   private byte[] elements(int... shape) {
     return TestGraph.bytes(floats(Arrays.stream(shape).reduce(1, (a, b) -> a * b)));
   }

@@ -6,11 +6,14 @@ import static io.thalamus.model.OperandCode.TENSOR_INT32;
 
 import io.thalamus.driver.MatrixRun;
 import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperationCode;
 import io.thalamus.operations.Accumulation;
 import io.thalamus.operations.ElementTypes;
+import io.thalamus.operations.MatrixMultiply.Parameters;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.extension.MatrixMultiply.Matrix;
+import io.thalamus.operations.extension.MatrixMultiply.Pair;
 import io.thalamus.operations.extension.MatrixMultiply.Products;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.kernel.Clamp;
@@ -25,10 +28,12 @@ import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
- * Products of matrices that both are computed, as in attention: each tile packs the columns of the
- * second matrix that it multiplies with, so that none waits for another.
+ * Products of matrices that both are computed, as in attention, which some files have as layers:
+ * each tile packs the columns of the second matrix that it multiplies with, so that none waits for
+ * another.
  */
 public final class BatchMatrices {
   private BatchMatrices() {}
@@ -39,7 +44,15 @@ public final class BatchMatrices {
         .add(
             ThalamusExtension.BATCH_MATMUL,
             BatchMatrices::isPossible,
-            (node, tensors, budget) -> new Floats(Blocks.of(node, tensors, budget), budget),
+            (node, tensors, budget) ->
+                floats(node.operation().parameters(Products.class), null, node, tensors, budget),
+            TENSOR_FLOAT32)
+        .add(
+            OperationCode.FULLY_CONNECTED,
+            BatchMatrices::isComputed,
+            new Lowering.Clamped(
+                BatchMatrices::dense,
+                operation -> operation.parameters(Parameters.class).activation()),
             TENSOR_FLOAT32)
         .add(
             ThalamusExtension.BATCH_MATMUL,
@@ -57,8 +70,38 @@ public final class BatchMatrices {
     return isFilled(operation.input(0)) && isFilled(operation.input(1)) && operation.hasValues(2);
   }
 
+  /** Returns true if the shapes of a layer are known; weights and bias may be computed. */
+  private static boolean isComputed(OperationView operation) {
+    return isFilled(operation.input(0))
+        && operation.input(1).isShapeKnown()
+        && operation.input(2).isShapeKnown()
+        && Convolution.Weighted.isClampPossible(operation, 3);
+  }
+
+  private static Step dense(Node node, Tensors tensors, Budget budget) {
+    Parameters parameters = node.operation().parameters(Parameters.class);
+    int depth = parameters.inputSize();
+    Pair pair = new Pair(new Matrix(0, depth, 1), new Matrix(0, 1, depth));
+    Products products =
+        new Products(
+            parameters.batches(), depth, parameters.units(), List.of(pair), Optional.empty());
+    return floats(products, tensors.input(node, 2), node, tensors, budget);
+  }
+
+  /**
+   * The step of products of floats.
+   *
+   * @param bias of each column, or null
+   */
+  private static Step floats(
+      Products products, Tensor bias, Node node, Tensors tensors, Budget budget) {
+    Clamp clamp = Clamp.of(node.activation());
+    return new Floats(Blocks.of(products, node, tensors, budget), bias, clamp, budget);
+  }
+
   private static Step integers(Node node, Tensors tensors, Budget budget) {
-    return new Integers(Blocks.of(node, tensors, budget), budget);
+    Products products = node.operation().parameters(Products.class);
+    return new Integers(Blocks.of(products, node, tensors, budget), budget);
   }
 
   private static boolean isFilled(OperandView input) {
@@ -82,8 +125,7 @@ public final class BatchMatrices {
       int rowStride,
       int columnStride,
       List<Block> blocks) {
-    static Blocks of(Node node, Tensors tensors, Budget budget) {
-      Products products = node.operation().parameters(Products.class);
+    static Blocks of(Products products, Node node, Tensors tensors, Budget budget) {
       int widest =
           Math.max(1, Budget.CACHED_FLOATS / Math.max(1, products.inner()) / PackedMatrix.WIDE)
               * PackedMatrix.WIDE;
@@ -143,9 +185,16 @@ public final class BatchMatrices {
   private static final class Floats extends UnitStep {
     private final Blocks blocks;
 
-    Floats(Blocks blocks, Budget budget) {
+    /** Null where there is none. */
+    private final Tensor bias;
+
+    private final Clamp clamp;
+
+    Floats(Blocks blocks, Tensor bias, Clamp clamp, Budget budget) {
       super(blocks.blocks().size(), blocks.tiles(budget));
       this.blocks = blocks;
+      this.bias = bias;
+      this.clamp = clamp;
     }
 
     @Override
@@ -190,12 +239,17 @@ public final class BatchMatrices {
       rows.count = grid.endRow(block.tile()) - firstRow;
       rows.left(scratch.floats, Lanes.LEAD);
       rows.result(out, to, distance);
-      rows.addNothing();
+      if (bias == null) {
+        rows.addNothing();
+      } else {
+        rows.added(frame.floats(bias), bias.offset() + firstColumn, 0);
+      }
       int from = 0;
       do {
         int end = Math.min(depth, from + Rows.LONGEST);
         copy(frame, run, firstRow, rows.count, from, end - from, scratch.floats);
-        if (!Grid.multiply(frame, scratch, product, from, end, 0, columns, Clamp.NONE)) {
+        Clamp last = end == depth ? clamp : Clamp.NONE;
+        if (!Grid.multiply(frame, scratch, product, from, end, 0, columns, last)) {
           return;
         }
         rows.added(out, to, distance);

@@ -16,12 +16,14 @@ import io.thalamus.operations.Elementwise.QuantizedExtreme;
 import io.thalamus.operations.Elementwise.QuantizedProduct;
 import io.thalamus.operations.Elementwise.QuantizedSum;
 import io.thalamus.operations.FusedActivation;
+import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ValidationException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.kernel.Clamp;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Step;
+import io.thalamus.simd.program.Stored;
 
 /** Arithmetic on two tensors, broadcast where the runs that remain are long. */
 public final class Elementwise {
@@ -40,7 +42,11 @@ public final class Elementwise {
     unclamped(table, OperationCode.MINIMUM, FloatPairs.Kind.MINIMUM);
     extreme(table, OperationCode.MAXIMUM, true);
     extreme(table, OperationCode.MINIMUM, false);
-    unclamped(table, OperationCode.POW, FloatPairs.Kind.POW);
+    table.add(
+        OperationCode.POW,
+        Elementwise::isBroadcastPossible,
+        (node, tensors, budget) -> floats(power(node), Clamp.NONE, node, tensors, budget),
+        TENSOR_FLOAT32);
     unclamped(table, OperationCode.PRELU, FloatPairs.Kind.PRELU);
     unclamped(table, ThalamusExtension.SQUARED_DIFFERENCE, FloatPairs.Kind.SQUARED_DIFFERENCE);
     unclamped(table, ThalamusExtension.FLOOR_DIV, FloatPairs.Kind.FLOOR_DIV);
@@ -66,6 +72,19 @@ public final class Elementwise {
         Elementwise::isBroadcastPossible,
         (node, tensors, budget) -> floats(kind, Clamp.NONE, node, tensors, budget),
         TENSOR_FLOAT32);
+  }
+
+  /** Small powers are products, since a call of the JDK's function takes as long as dozens. */
+  private static FloatPairs.Kind power(Node node) {
+    OperandView exponent = node.operation().view().input(1);
+    float power =
+        exponent.value().isPresent() && exponent.shape().elementCount() == 1
+            ? Stored.floats(exponent.value().get())[0]
+            : 0;
+    if (power == 2) {
+      return FloatPairs.Kind.SQUARE;
+    }
+    return power == 3 ? FloatPairs.Kind.CUBE : FloatPairs.Kind.POW;
   }
 
   /** The larger or the smaller of stored bytes, each of which is made one of the result. */

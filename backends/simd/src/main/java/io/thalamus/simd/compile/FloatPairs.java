@@ -30,6 +30,10 @@ public final class FloatPairs extends PairRuns {
     SQUARED_DIFFERENCE(true),
     FLOOR_DIV(true),
     POW(true),
+    /** The second, which is 2, is not read. */
+    SQUARE(true),
+    /** The second, which is 3, is not read. */
+    CUBE(true),
     /** The second is the slope where the first is negative. */
     PRELU(true);
 
@@ -134,6 +138,18 @@ public final class FloatPairs extends PairRuns {
       case POW -> {
         for (int i = 0; i < count; i++) {
           out[to + i] = (float) Math.pow(first[firstAt + i], second[secondAt + i]);
+        }
+      }
+      case SQUARE -> {
+        for (int i = 0; i < count; i++) {
+          float x = first[firstAt + i];
+          out[to + i] = x * x;
+        }
+      }
+      case CUBE -> {
+        for (int i = 0; i < count; i++) {
+          float x = first[firstAt + i];
+          out[to + i] = x * x * x;
         }
       }
       case PRELU -> {
