@@ -7,6 +7,7 @@ import static io.thalamus.onnx.OnnxFileBuilder.ints;
 import static io.thalamus.onnx.OnnxFileBuilder.text;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.cpu.CpuDevice;
@@ -26,6 +27,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -88,6 +90,67 @@ class QuantizedNetworkTest {
         OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL,
         model.main().operands().get(convolution.inputs().get(1)).type());
     assertArrayEquals(new float[] {1, 0, 2, 5, 1, 7, 0, 0}, run(model, 1, -2, 2, 5));
+  }
+
+  /**
+   * A transposed convolution of a scale for each channel is one of bytes, which are moved: channels
+   * {@code 0.5 * (w * x)} and {@code 2 * (w * x) + 3} by integers w, each at least 0.
+   */
+  @ParameterizedTest
+  @CsvSource({"2, 0", "4, 1"})
+  void transposedConvolutionWithAScaleForEachChannel(int kernel, int pad) throws Exception {
+    int size = 2 + kernel - 2 * pad;
+    int[] weights = new int[2 * kernel * kernel];
+    for (int i = 0; i < weights.length; i++) {
+      weights[i] = i % 5 - 2;
+    }
+    constants(INT8);
+    file.input("x", FLOAT, 1, 1, 2, 2)
+        .bytes("w", INT8, new long[] {1, 2, kernel, kernel}, weights)
+        .integers("b", new long[] {2}, 0, 3)
+        .floats("bs", new long[] {2}, 0.25f, 1)
+        .node("QuantizeLinear", List.of("x", "xs", "xz"), "q")
+        .node("DequantizeLinear", List.of("q", "xs", "xz"), "d")
+        .node("DequantizeLinear", List.of("w", "ws", "wz"), "wd", integer("axis", 1))
+        .node("Cast", List.of("b"), "b32", integer("to", INT32))
+        .node("DequantizeLinear", List.of("b32", "bs"), "bd", integer("axis", 0))
+        .node(
+            "ConvTranspose",
+            List.of("d", "wd", "bd"),
+            "c",
+            ints("strides", 2, 2),
+            ints("pads", pad, pad, pad, pad))
+        .node("Relu", List.of("c"), "r")
+        .node("QuantizeLinear", List.of("r", "ys", "yz"), "p")
+        .node("DequantizeLinear", List.of("p", "ys", "yz"), "y")
+        .output("y", FLOAT, 1, 2, size, size);
+    Model model = TestFiles.read(file.build());
+    Operation convolution = only(model.main(), ThalamusExtension.CONV_2D);
+    for (OperationType type : List.of(OperationCode.CONV_2D, OperationCode.RELU)) {
+      assertFalse(types(model).contains(type), "it has " + type.text());
+    }
+    assertEquals(
+        OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL,
+        model.main().operands().get(convolution.inputs().get(1)).type());
+    Operation moved = only(model.main(), OperationCode.DEPTH_TO_SPACE);
+    assertEquals(
+        OperandCode.TENSOR_QUANT8_ASYMM,
+        model.main().operands().get(moved.outputs().getFirst()).type());
+    float[] x = {1, -2, 2, 5};
+    float[] expected = new float[2 * size * size];
+    for (int i = 0; i < expected.length; i++) {
+      int unit = i / size / size;
+      float sum = 0;
+      for (int k = 0; k < x.length; k++) {
+        int row = i / size % size + pad - k / 2 * 2;
+        int column = i % size + pad - k % 2 * 2;
+        if (row >= 0 && row < kernel && column >= 0 && column < kernel) {
+          sum += x[k] * weights[(unit * kernel + row) * kernel + column];
+        }
+      }
+      expected[i] = Math.max(0, unit == 0 ? 0.5f * sum : 2 * sum + 3);
+    }
+    assertArrayEquals(expected, run(model, x));
   }
 
   /** {@code [x0 + 3 * x1, 2 * x0 - 2 * x1]} by columns of scales 0.5 and 2. */

@@ -3,6 +3,7 @@ package io.thalamus.onnx;
 
 import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
 import static io.thalamus.onnx.OnnxFileBuilder.integer;
+import static io.thalamus.onnx.OnnxFileBuilder.ints;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
@@ -89,6 +90,54 @@ class ScaledChannelsTest {
           BIAS[channel] + WEIGHTS[2 * channel] * X[i % 4] + WEIGHTS[2 * channel + 1] * X[4 + i % 4];
       double factor = channel == 0 ? 2 : 0.5;
       expected[i] = Math.max(0, normalized(sum, channel) * factor + 0.125);
+    }
+    check(model, expected, X);
+  }
+
+  /** The channels of a transposed convolution are normalized before they are moved apart. */
+  @ParameterizedTest
+  @CsvSource({"2, 0", "3, 0", "4, 1"})
+  void soIsATransposedOne(int kernel, int pad) throws Exception {
+    int size = 2 + kernel - 2 * pad;
+    float[] weights = new float[4 * kernel * kernel];
+    for (int i = 0; i < weights.length; i++) {
+      weights[i] = WEIGHTS[i % 4] * (1 + i % 7);
+    }
+    long[] two = {2};
+    file.input("x", FLOAT, 1, 2, 2, 2)
+        .floats("w", new long[] {2, 2, kernel, kernel}, weights)
+        .floats("b", two, BIAS)
+        .floats("factor", two, floats(FACTORS))
+        .floats("mean", two, floats(MEANS))
+        .floats("variance", two, floats(VARIANCES))
+        .floats("shift", two, floats(SHIFTS))
+        .node(
+            "ConvTranspose",
+            List.of("x", "w", "b"),
+            "c",
+            ints("strides", 2, 2),
+            ints("pads", pad, pad, pad, pad))
+        .node("BatchNormalization", List.of("c", "factor", "shift", "mean", "variance"), "n")
+        .node("Relu", List.of("n"), "y")
+        .output("y", FLOAT, 1, 2, size, size);
+    Model model = TestFiles.read(file.build());
+    assertEquals(1, count(model, OperationCode.CONV_2D));
+    assertEquals(1, count(model, OperationCode.DEPTH_TO_SPACE));
+    for (OperationCode code : List.of(OperationCode.MUL, OperationCode.ADD, OperationCode.RELU)) {
+      assertEquals(0, count(model, code), code.name());
+    }
+    double[] expected = new double[2 * size * size];
+    for (int i = 0; i < expected.length; i++) {
+      int unit = i / size / size;
+      double sum = BIAS[unit];
+      for (int k = 0; k < 8; k++) {
+        int row = i / size % size + pad - k / 2 % 2 * 2;
+        int column = i % size + pad - k % 2 * 2;
+        if (row >= 0 && row < kernel && column >= 0 && column < kernel) {
+          sum += X[k] * weights[((k / 4 * 2 + unit) * kernel + row) * kernel + column];
+        }
+      }
+      expected[i] = Math.max(0, normalized(sum, unit));
     }
     check(model, expected, X);
   }

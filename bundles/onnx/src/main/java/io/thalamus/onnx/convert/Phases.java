@@ -3,6 +3,7 @@ package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperationCode;
 import io.thalamus.onnx.fold.Dims;
+import io.thalamus.onnx.layout.Grid;
 import java.util.Arrays;
 import java.util.Optional;
 
@@ -151,11 +152,10 @@ final class Phases {
             strides[1]);
     // The first tap sees what stands first, whose weight is the last one.
     Value turned = ops.reverse(ops.reverse(apart, 2), 4);
-    return ops.reshape(
-        ops.transpose(turned, 3, 5, 1, 2, 4, 0),
-        strides[0] * strides[1] * units,
-        taps[0],
-        taps[1],
-        channels);
+    int places = strides[0] * strides[1];
+    Value moved = ops.transpose(turned, 3, 5, 1, 2, 4, 0);
+    Value filter = ops.reshape(moved, places * units, taps[0], taps[1], channels);
+    Grid grid = weights.grid();
+    return grid == null ? filter : filter.with(grid.repeated(1, places));
   }
 }

@@ -34,9 +34,12 @@ final class ActivationFusion {
       if (before == null || !uses.isReadOnce(activation.inputs().getFirst())) {
         continue;
       }
-      Operation fused = fused(operands, operations.get(before), code, activation.outputs());
+      int computing = uses.moved(operands, operations, before);
+      Operation fused = fused(operands, operations.get(computing), code);
       if (fused != null) {
-        operations.set(before, fused);
+        operations.set(computing, fused);
+        Operation last = operations.get(before);
+        operations.set(before, new Operation(last.type(), last.inputs(), activation.outputs()));
         operations.set(i, null);
         uses.produce(activation.outputs().getFirst(), before);
       }
@@ -58,8 +61,7 @@ final class ActivationFusion {
   }
 
   /** The operation with an activation; null where it takes none, or has one. */
-  private static Operation fused(
-      List<Operand> operands, Operation operation, int code, List<Integer> outputs) {
+  private static Operation fused(List<Operand> operands, Operation operation, int code) {
     OptionalInt place = place(operation);
     if (place.isEmpty()) {
       return null;
@@ -77,7 +79,7 @@ final class ActivationFusion {
             ""));
     List<Integer> inputs = new ArrayList<>(operation.inputs());
     inputs.set(place.getAsInt(), operands.size() - 1);
-    return new Operation(operation.type(), inputs, outputs);
+    return new Operation(operation.type(), inputs, operation.outputs());
   }
 
   /** Returns whether an operation could apply an activation, and applies none. */

@@ -41,6 +41,24 @@ public record Grid(boolean isSigned, float[] scales, int[] zeros, int axis) {
     return null;
   }
 
+  /**
+   * The same for copies of its axis, one after the other, as the first axis; null where it is along
+   * another.
+   */
+  public Grid repeated(int copied, int times) {
+    if (isPerTensor()) {
+      return this;
+    }
+    int count = scales.length;
+    float[] allScales = new float[times * count];
+    int[] allZeros = new int[times * count];
+    for (int i = 0; i < allZeros.length; i++) {
+      allScales[i] = scales[i % count];
+      allZeros[i] = zeros[i % count];
+    }
+    return axis == copied ? new Grid(isSigned, allScales, allZeros, 0) : null;
+  }
+
   /** The stored integer of a real number at an index along the axis. */
   int stored(float real, int index) {
     int place = isPerTensor() ? 0 : index;

@@ -143,7 +143,16 @@ final class QuantizedFusion {
       return 0;
     }
     return switch (type) {
-      case RESHAPE, TRANSPOSE, SLICE, GATHER, MAX_POOL_2D, PAD, RESIZE_NEAREST_NEIGHBOR, RELU -> 1;
+      case RESHAPE,
+          TRANSPOSE,
+          SLICE,
+          DEPTH_TO_SPACE,
+          GATHER,
+          MAX_POOL_2D,
+          PAD,
+          RESIZE_NEAREST_NEIGHBOR,
+          RELU ->
+          1;
       case CONCATENATION -> operation.inputs().size() - 1;
       default -> 0;
     };
@@ -227,13 +236,24 @@ final class QuantizedFusion {
     };
   }
 
-  /** Returns whether QUANTIZE stands behind an operation that now computes its result. */
+  /**
+   * Returns whether QUANTIZE stands behind an operation that now computes its result, of which
+   * others may move the elements.
+   */
   private boolean isComputed(Operation quantize) {
     int real = quantize.inputs().getFirst();
     int output = quantize.outputs().getFirst();
     Operation producer = producers.get(real);
+    List<Operation> moves = new ArrayList<>();
+    while (producer != null && isPlainMove(producer)) {
+      moves.addFirst(producer);
+      producer = producers.get(producer.inputs().getFirst());
+    }
     int count = producer == null ? 0 : dataInputs(producer);
-    if (count == 0 || graph.outputIndexes().contains(real) || !isReadBySame(real, output)) {
+    if (count == 0
+        || graph.outputIndexes().contains(real)
+        || !isReadBySame(real, output)
+        || !moves.stream().allMatch(this::isReadOnce)) {
       return false;
     }
     List<Integer> inputs = new ArrayList<>(producer.inputs());
@@ -259,18 +279,45 @@ final class QuantizedFusion {
       return false;
     }
     OperationType rounded = ThalamusExtension.ROUNDED.get(producer.type());
+    int result = moves.isEmpty() ? output : like(output, producer.outputs().getFirst());
     Operation fused =
-        new Operation(rounded == null ? producer.type() : rounded, inputs, List.of(output));
+        new Operation(rounded == null ? producer.type() : rounded, inputs, List.of(result));
     if (producer.type() == OperationCode.FULLY_CONNECTED
         && operand(inputs.get(WEIGHTS)).type() == OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL) {
-      return isConvolved(fused);
+      return moves.isEmpty() && isConvolved(fused);
     }
-    if (!isValid(fused)) {
+    List<Operation> all = new ArrayList<>(List.of(fused));
+    for (Operation move : moves) {
+      List<Integer> moved = new ArrayList<>(move.inputs());
+      moved.set(0, all.getLast().outputs().getFirst());
+      int place = move.outputs().getFirst();
+      int to = move == moves.getLast() ? output : like(output, place);
+      all.add(new Operation(move.type(), moved, List.of(to)));
+    }
+    if (!all.stream().allMatch(this::isValid)) {
       return false;
     }
-    add(fused);
+    all.forEach(this::add);
     sources.put(real, output);
     return true;
+  }
+
+  private static boolean isPlainMove(Operation operation) {
+    return operation.type() == OperationCode.DEPTH_TO_SPACE
+        || operation.type() == OperationCode.RESHAPE
+        || operation.type() == OperationCode.SLICE;
+  }
+
+  private boolean isReadOnce(Operation move) {
+    int moved = move.inputs().getFirst();
+    return readers.getOrDefault(moved, List.of()).size() == 1
+        && !graph.outputIndexes().contains(moved);
+  }
+
+  /** A value stored like one, in the shape of another. */
+  private int like(int stored, int shaped) {
+    Operand known = operand(stored);
+    return temporary(known.type(), operand(shaped).shape(), known.quantization());
   }
 
   /** Other readers that quantize in the same way read the same result. */

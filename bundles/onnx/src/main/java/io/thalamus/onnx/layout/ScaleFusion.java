@@ -81,13 +81,14 @@ final class ScaleFusion {
           || grids.containsKey(constant)) {
         continue;
       }
-      Channels channels = channels(before, value, known);
+      int linear = uses.moved(operands, operations, before);
+      Channels channels = channels(linear, value, known);
       if (channels == null) {
         continue;
       }
-      boolean isOne = known.shape().elementCount() == 1;
+      int count = (int) known.shape().elementCount();
       for (int c = 0; c < channels.sums().length; c++) {
-        double number = real(constant.bytes(), isOne ? 0 : c);
+        double number = real(constant.bytes(), c % count);
         if (isFactor) {
           channels.factors()[c] *= number;
           channels.sums()[c] *= number;
@@ -95,9 +96,9 @@ final class ScaleFusion {
           channels.sums()[c] += number;
         }
       }
-      changed.put(before, channels);
-      Operation linear = operations.get(before);
-      operations.set(before, new Operation(linear.type(), linear.inputs(), operation.outputs()));
+      changed.put(linear, channels);
+      Operation last = operations.get(before);
+      operations.set(before, new Operation(last.type(), last.inputs(), operation.outputs()));
       operations.set(place, null);
       uses.produce(operation.outputs().getFirst(), before);
       return;
@@ -116,10 +117,11 @@ final class ScaleFusion {
     }
     Operand weights = operands.get(linear.inputs().get(WEIGHTS));
     int count = weights.shape().dimension(axis);
+    int width = Uses.channels(operands.get(value));
     Shape shape = numbers.shape();
     boolean isOfChannels =
         shape.elementCount() == 1
-            || shape.elementCount() == count && shape.dimension(shape.rank() - 1) == count;
+            || shape.elementCount() == width && Uses.channels(numbers) == width;
     if (!isOfChannels || shape.rank() > operands.get(value).shape().rank()) {
       return null;
     }
