@@ -173,7 +173,7 @@ class LayerConversionTest {
   @Test
   void transposedConvolutionPutsTheDataFirst() throws ModelFormatException {
     int shape = file.ints("shape", 1, 8, 8, 2);
-    int w = file.zeros("w", FLOAT32, null, 2, 2, 2, 3);
+    int w = file.floats("w", 2, 2, 2, 3);
     int x = file.floats("x", 1, 4, 4, 3);
     int y = file.floats("y", 1, 8, 8, 2);
     file.operator(
@@ -184,7 +184,7 @@ class LayerConversionTest {
                     flat, Padding.SAME, 2, 2, ActivationFunctionType.NONE),
             new int[] {shape, w, x},
             y)
-        .graph(new int[] {x}, y);
+        .graph(new int[] {w, x}, y);
     assertEquals(
         "TRANSPOSE_CONV_2D(x, w, [0.0, 0.0], [1, 8, 8, 2], 1, 2, 2, 0, false) -> y",
         ModelText.of(read()));

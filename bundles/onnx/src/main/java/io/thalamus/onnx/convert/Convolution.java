@@ -222,8 +222,9 @@ final class Convolution {
     }
     int last = isPadInput ? 3 : 2;
     Value bias = node.has(last) ? node.in(last) : null;
-    if (groups == 1 && Arrays.equals(dilations, ones)) {
-      Optional<Value> result = Phases.convolve(ops, value, weights, bias, strides, pads, output);
+    if (groups == 1 && Arrays.equals(dilations, ones) && !Arrays.equals(strides, ones)) {
+      Optional<Value> result =
+          TransposedConvolution.of(ops, value, weights, bias, strides, pads, output);
       if (result.isPresent()) {
         node.out(result.get());
         return;

@@ -5,12 +5,19 @@ import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.Quantization;
+import io.thalamus.model.Quantization.PerChannel;
 import io.thalamus.model.Shape;
+import io.thalamus.model.reader.Phases;
+import io.thalamus.operations.ValidationException;
+import io.thalamus.operations.Window;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.Conv2DOptions;
 import org.tensorflow.lite.schema.DepthwiseConv2DOptions;
@@ -163,7 +170,8 @@ final class Convolution {
     int bias = Weights.bias(node, 2, 3, filter, shape.dimension(0));
     emitTransposed(
         node,
-        List.of(Hybrid.images(node, 2, true), filter, bias, node.int32Vector(outputShape)),
+        List.of(Hybrid.images(node, 2, true), filter, bias),
+        outputShape,
         padding(node, node.get(options::padding)),
         node.get(options::strideW),
         node.get(options::strideH),
@@ -197,14 +205,14 @@ final class Convolution {
     Shape data = node.shapeOf(0);
     node.require(data.rank() == 4 && data.isFullySpecified(), "its input has shape " + data);
     int bias = Weights.bias(node, 0, 2, filter, window.dimension(0));
-    int shape =
-        node.int32Vector(
-            data.dimension(0),
-            extent(padding, data.dimension(1), window.dimension(1), strideH),
-            extent(padding, data.dimension(2), window.dimension(2), strideW),
-            window.dimension(0));
+    int[] shape = {
+      data.dimension(0),
+      extent(padding, data.dimension(1), window.dimension(1), strideH),
+      extent(padding, data.dimension(2), window.dimension(2), strideW),
+      window.dimension(0)
+    };
     emitTransposed(
-        node, List.of(node.in(0), filter, bias, shape), padding, strideW, strideH, NO_ACTIVATION);
+        node, List.of(node.in(0), filter, bias), shape, padding, strideW, strideH, NO_ACTIVATION);
   }
 
   private static int extent(int padding, int cells, int window, int stride) {
@@ -213,14 +221,146 @@ final class Convolution {
   }
 
   private static void emitTransposed(
-      Node node, List<Integer> operands, int padding, int strideW, int strideH, int activation) {
+      Node node,
+      List<Integer> operands,
+      int[] shape,
+      int padding,
+      int strideW,
+      int strideH,
+      int activation) {
+    int[] strides = {strideH, strideW};
+    Optional<Phases> phases = phases(node, operands, shape, padding, strides);
+    if (phases.isPresent()) {
+      emit(node, phases.get(), operands, shape, activation);
+      return;
+    }
     List<Integer> inputs = new ArrayList<>(operands);
+    inputs.add(node.int32Vector(shape));
     inputs.add(node.int32(padding));
     inputs.add(node.int32(strideW));
     inputs.add(node.int32(strideH));
     inputs.add(node.int32(activation));
     inputs.add(node.bool(false));
     node.emit(OperationCode.TRANSPOSE_CONV_2D, inputs, node.out(0));
+  }
+
+  /** The form that all devices have, of known weights and sizes that fit each other. */
+  private static Optional<Phases> phases(
+      Node node, List<Integer> operands, int[] shape, int padding, int[] strides) {
+    Shape data = node.operand(operands.get(0)).shape();
+    Shape filter = node.operand(operands.get(1)).shape();
+    Shape bias = node.operand(operands.get(2)).shape();
+    boolean isKnown =
+        data.rank() == 4
+            && shape.length == 4
+            && data.isFullySpecified()
+            && filter.isFullySpecified()
+            && shape[0] == data.dimension(0)
+            && shape[3] == filter.dimension(0)
+            && filter.dimension(3) == data.dimension(3)
+            && bias.equals(Shape.of(shape[3]))
+            && known(node, operands.get(1)).isPresent()
+            && known(node, operands.get(2)).isPresent();
+    if (!isKnown) {
+      return Optional.empty();
+    }
+    int[] size = {data.dimension(1), data.dimension(2)};
+    int[] kernel = {filter.dimension(1), filter.dimension(2)};
+    int[] output = {shape[1], shape[2]};
+    int[] pads = new int[2];
+    boolean isStored = FloatFallback.isQuantized8(node.operand(operands.get(0)));
+    try {
+      for (int i = 0; i < 2; i++) {
+        Window window = Window.implicit(output[i], kernel[i], strides[i], 1, padding);
+        // Where a filter is no multiple of the stride, some taps are 0: on stored integers, devices
+        // that have TRANSPOSE_CONV_2D need up to 1.5 times as long with them, and floats none
+        // longer.
+        boolean isFast = !isStored || kernel[i] % strides[i] == 0;
+        if (!isFast || window.positions(output[i]) != size[i]) {
+          return Optional.empty();
+        }
+        pads[i] = window.before();
+      }
+    } catch (ValidationException e) {
+      return Optional.empty(); // TRANSPOSE_CONV_2D says the same of it
+    }
+    return Phases.of(size, kernel, strides, pads, output);
+  }
+
+  private static Optional<MemorySegment> known(Node node, int operand) {
+    return node.operand(operand).lifetime() instanceof Lifetime.Constant constant
+        ? Optional.of(constant.bytes())
+        : Optional.empty();
+  }
+
+  private static void emit(
+      Node node, Phases phases, List<Integer> operands, int[] shape, int activation) {
+    int places = phases.places();
+    int units = shape[3];
+    int output = node.out(0);
+    Operand like = node.operand(output);
+    node.builder().reshape(output, Shape.of(shape));
+    Shape deep = Shape.of(shape[0], phases.positions()[0], phases.positions()[1], places * units);
+    Shape wide = Shape.of(shape[0], phases.moved(0), phases.moved(1), units);
+    int moved = wide.equals(Shape.of(shape)) ? output : node.temporary(like, wide);
+    int sums = places == 1 ? moved : node.temporary(like, deep);
+    node.emit(
+        OperationCode.CONV_2D,
+        List.of(
+            operands.get(0),
+            filter(node, phases, operands.get(1)),
+            bias(node, places, operands.get(2)),
+            node.int32(phases.before()[1]),
+            node.int32(phases.after()[1]),
+            node.int32(phases.before()[0]),
+            node.int32(phases.after()[0]),
+            node.int32(1),
+            node.int32(1),
+            node.int32(activation)),
+        sums);
+    int block = phases.strides()[0];
+    if (places > 1 && block == 1) {
+      Reshape.emit(node, sums, moved);
+    } else if (places > 1) {
+      node.emit(OperationCode.DEPTH_TO_SPACE, List.of(sums, node.int32(block)), moved);
+    }
+    if (moved != output) {
+      int begin = node.int32Vector(0, phases.cut()[0], phases.cut()[1], 0);
+      node.emit(OperationCode.SLICE, List.of(moved, begin, node.int32Vector(shape)), output);
+    }
+  }
+
+  private static int filter(Node node, Phases phases, int filter) {
+    Operand weights = node.operand(filter);
+    int units = weights.shape().dimension(0);
+    int channels = weights.shape().dimension(3);
+    int places = phases.places();
+    Shape shape = Shape.of(places * units, phases.taps()[0], phases.taps()[1], channels);
+    byte[] none = Constants.element(weights.type(), weights.quantization().zeroPoint());
+    ConstantCopy copy = node.constants().filled(shape, none, node.input(1));
+    phases.copyWeights(
+        known(node, filter).orElseThrow(),
+        MemorySegment.ofArray(copy.value()),
+        units,
+        (long) channels * none.length);
+    Quantization quantization = weights.quantization();
+    if (quantization instanceof PerChannel several) {
+      float[] scales = new float[places * units];
+      for (int i = 0; i < scales.length; i++) {
+        scales[i] = several.scales()[i % units];
+      }
+      quantization = new PerChannel(0, scales);
+    }
+    return node.constant(weights.type(), shape, quantization, copy);
+  }
+
+  /** The bias of each place. */
+  private static int bias(Node node, int places, int bias) {
+    byte[] one = known(node, bias).orElseThrow().toArray(ValueLayout.JAVA_BYTE);
+    Operand known = node.operand(bias);
+    int count = known.shape().dimension(0);
+    ConstantCopy all = node.constants().filled(Shape.of(places), one, node.output(0));
+    return node.constant(known, Shape.of(places * count), all);
   }
 
   private static Shape rank4(Node node, int filter) {
