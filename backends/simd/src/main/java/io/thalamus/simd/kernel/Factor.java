@@ -36,7 +36,8 @@ public record Factor(int mantissa, boolean isNegative, int shift, int half, int 
   /** The products with values of a magnitude below 2^30. */
   public IntVector apply(IntVector values) {
     IntVector signed = isNegative ? values.neg() : values;
-    IntVector product = Requantizer.multiply(signed, IntVector.broadcast(Lanes.INTS, mantissa));
+    IntVector factor = IntVector.broadcast(Lanes.INTS, mantissa);
+    IntVector product = Requantizer.multiply(signed, factor, Requantizer.FIRST_HALF);
     return product
         .add(half)
         .add(product.lanewise(VectorOperators.ASHR, 31).and(sign))

@@ -21,14 +21,22 @@ import jdk.incubator.vector.VectorOperators;
  * 2^30) / 2^31)} for either sign. To multiply 32 by 32 bits in lanes of 64, x is made unsigned by
  * adding 2^31, which adds exactly m to the result; even and odd lanes are multiplied apart and put
  * together again. The second rounding is away from zero: {@code (v + half - (v < 0)) >> shift}.
+ * Rounded once, a result is {@code (v + half) >> shift} where v has been cut off, without the 2^30.
  */
 public final class Requantizer {
   /** Sums beyond could overflow when rounded. */
   private static final long LARGEST_SUM = 1L << 30;
 
+  /** Has the product with a mantissa rounded. */
+  static final long FIRST_HALF = 1L << 30;
+
   private final Accumulation accumulation;
   private final int[] bias;
   private final boolean vectorized;
+
+  /** Added before the first shift. */
+  private final long firstHalf;
+
   private final int[] mantissas;
   private final int[] shifts;
 
@@ -58,6 +66,8 @@ public final class Requantizer {
     signs = new int[size];
     boolean isEven = accumulation.output().getFirst().rounding() == Rounding.EVEN;
     factors = isEven ? new float[size] : null;
+    boolean isSingle = accumulation.output().getFirst().rounding() == Rounding.SINGLE;
+    firstHalf = isSingle ? 0 : FIRST_HALF;
     boolean possible = true;
     for (int c = 0; c < channels; c++) {
       Requantization factor = accumulation.output().get(c);
@@ -66,14 +76,13 @@ public final class Requantizer {
         continue;
       }
       possible &=
-          factor.rounding() == Rounding.DOUBLE
-              && factor.shift() <= 0
+          factor.shift() <= (isSingle ? -1 : 0)
               && factor.shift() >= -31
               && largest + Math.abs((long) bias[c]) < LARGEST_SUM;
       mantissas[c] = factor.multiplier();
       shifts[c] = Math.clamp(-factor.shift(), 0, 31);
       halves[c] = shifts[c] == 0 ? 0 : 1 << (shifts[c] - 1);
-      signs[c] = shifts[c] == 0 ? 0 : -1;
+      signs[c] = shifts[c] == 0 || isSingle ? 0 : -1;
     }
     vectorized = possible;
   }
@@ -249,18 +258,18 @@ public final class Requantizer {
     Lanes.toBytes(result.max(range.min()).min(range.max()), out, to);
   }
 
-  /** Both roundings of a product. */
-  private static IntVector round(
+  /** A product, rounded. */
+  private IntVector round(
       IntVector sum, IntVector mantissa, IntVector half, IntVector sign, IntVector shift) {
-    IntVector value = multiply(sum, mantissa);
+    IntVector value = multiply(sum, mantissa, firstHalf);
     return value
         .add(half)
         .add(value.lanewise(VectorOperators.ASHR, 31).and(sign))
         .lanewise(VectorOperators.ASHR, shift);
   }
 
-  /** {@code floor((value * mantissa + 2^30) / 2^31)}, for mantissas that are not negative. */
-  static IntVector multiply(IntVector value, IntVector mantissa) {
+  /** {@code floor((value * mantissa + half) / 2^31)}, for mantissas that are not negative. */
+  static IntVector multiply(IntVector value, IntVector mantissa, long half) {
     LongVector unsigned =
         value.lanewise(VectorOperators.XOR, Integer.MIN_VALUE).reinterpretAsLongs();
     LongVector factors = mantissa.reinterpretAsLongs();
@@ -268,13 +277,13 @@ public final class Requantizer {
         unsigned
             .and(0xFFFF_FFFFL)
             .mul(factors.and(0xFFFF_FFFFL))
-            .add(1L << 30)
+            .add(half)
             .lanewise(VectorOperators.LSHR, 31);
     LongVector odd =
         unsigned
             .lanewise(VectorOperators.LSHR, 32)
             .mul(factors.lanewise(VectorOperators.LSHR, 32))
-            .add(1L << 30)
+            .add(half)
             .lanewise(VectorOperators.LSHL, 1)
             .and(0xFFFF_FFFF_0000_0000L);
     return even.or(odd).reinterpretAsInts().sub(mantissa);
