@@ -9,6 +9,7 @@ import io.thalamus.console.Invocation;
 import io.thalamus.console.Reasons;
 import io.thalamus.model.Elements;
 import io.thalamus.model.Operand;
+import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -104,8 +105,9 @@ public final class InputFile {
   }
 
   /**
-   * Elements spread evenly: floats over [-1, 1), integers over all that can be stored, booleans
-   * over both. The same seed gives the same elements.
+   * Elements spread evenly: floats over [-1, 1), quantized ones over all that can be stored. Other
+   * integers and booleans are 0 or 1: what counts or chooses, as tokens and masks do, takes these,
+   * and few others. The same seed gives the same elements.
    *
    * @throws CommandException if the dimensions are not known
    * @throws NeuralNetworksException if there is no memory for them
@@ -118,14 +120,14 @@ public final class InputFile {
     }
     Tensor tensor = Tensor.allocate(input, withBatch(input).shape());
     Elements elements = Elements.of(tensor.type());
+    boolean isChoice = !elements.isFloat() && input.quantization().equals(Quantization.NONE);
+    double least = isChoice ? 0 : elements.least();
+    double most = isChoice ? 1 : elements.most();
     Random random = new Random(seed);
     for (long i = 0; i < tensor.count(); i++) {
       double unit = random.nextDouble();
       tensor.store(
-          i,
-          elements.isFloat()
-              ? 2 * unit - 1
-              : elements.least() + Math.floor(unit * (elements.most() - elements.least() + 1)));
+          i, elements.isFloat() ? 2 * unit - 1 : least + Math.floor(unit * (most - least + 1)));
     }
     return tensor;
   }

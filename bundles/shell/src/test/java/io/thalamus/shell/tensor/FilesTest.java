@@ -15,6 +15,7 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
+import io.thalamus.model.WideTypes;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
@@ -237,6 +238,15 @@ class FilesTest {
     double[] bytes = stored(InputFile.random(3, int8(10_000)));
     assertEquals(-128, java.util.Arrays.stream(bytes).min().orElseThrow());
     assertEquals(127, java.util.Arrays.stream(bytes).max().orElseThrow());
+  }
+
+  @Test
+  void randomTokensAreInEveryVocabulary() throws Exception {
+    for (OperandType type : List.of(OperandCode.TENSOR_INT32, WideTypes.TENSOR_INT64)) {
+      double[] tokens = stored(InputFile.random(1, operand(type, Quantization.NONE, 1, 100)));
+      assertArrayEquals(
+          new double[] {0, 1}, java.util.Arrays.stream(tokens).distinct().sorted().toArray());
+    }
   }
 
   @Test

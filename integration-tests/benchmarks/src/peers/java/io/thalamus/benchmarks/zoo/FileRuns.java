@@ -132,12 +132,12 @@ final class FileRuns {
       String text =
           "%s; reference %s; loading %.2f"
               .formatted(comparison.text(), ours.note(), millis / peerMillis);
+      worst =
+          isTimeAsked
+              ? text + "; " + times(format, peers.getFirst(), file, inputs, numbers)
+              : text;
       if (!comparison.isRight()) {
-        return "!run " + number + ": " + text;
-      }
-      worst = text;
-      if (isTimeAsked) {
-        worst = text + "; " + times(format, peers.getFirst(), file, inputs, numbers);
+        return "!run " + number + ": " + worst;
       }
     }
     if (isMemoryAsked) {
