@@ -9,6 +9,7 @@ public final class ExtensionKernels {
 
   /** Adds all kernels. */
   public static void register(KernelTable.Builder table) {
+    DynamicQuantization.register(table);
     Elementwise.register(table);
     MatrixMultiply.register(table);
     Normalization.register(table);

@@ -21,7 +21,7 @@ final class StoredChannels {
     this.program = program;
     this.layer = layer;
     this.output = output;
-    scaling = layer.scaling();
+    scaling = layer.scaling().orElseThrow();
     length = StoredLayer.length(program.emitter(), layer.channels());
     this.source = layer.isPadded() ? layer.copy(program, source, false) : source;
   }

@@ -54,6 +54,7 @@ public final class StoredConvolution {
           StoredConvolution::product,
           ElementTypes.quantized8());
     }
+    DynamicQuantization.register(table);
     StoredMatrices.register(table);
     IntegerMatrices.register(table);
     StoredLstm.register(table);

@@ -8,12 +8,14 @@ import io.thalamus.x86.kernel.Emitter;
 import io.thalamus.x86.kernel.PaddedRows;
 import io.thalamus.x86.kernel.Rescale;
 import io.thalamus.x86.kernel.WidenedRows;
+import java.util.Optional;
 
 /**
  * A convolution of stored bytes, channels last.
  *
  * @param weights by output channel, tap and channel, or, where each channel sees itself alone, by
  *     tap and channel
+ * @param accumulation without factors where sums of 32 bits are the results
  */
 record StoredLayer(
     int batches,
@@ -86,9 +88,13 @@ record StoredLayer(
             accumulation);
   }
 
-  Scaling scaling() {
-    return Scaling.of(
-        accumulation.output(), accumulation.outputZeroPoint(), accumulation.activation());
+  /** Returns the way from sums to stored bytes; empty where results are sums. */
+  Optional<Scaling> scaling() {
+    return accumulation.output().isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            Scaling.of(
+                accumulation.output(), accumulation.outputZeroPoint(), accumulation.activation()));
   }
 
   /**

@@ -27,6 +27,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * Products of 8-bit matrices that both are computed, as in attention: words are multiplied, and the
@@ -302,7 +303,7 @@ final class StoredMatrices {
             inner,
             inner * Short.BYTES,
             products.columns(),
-            scaling.rescale());
+            Optional.of(scaling.rescale()));
     program.call(
         product,
         rows,

@@ -8,6 +8,7 @@ import io.thalamus.x86.kernel.StoredProduct.Form;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.Optional;
 
 /** A layer whose results see all channels: panels of weights, and calls for each. Used once. */
 final class StoredProducts {
@@ -19,7 +20,8 @@ final class StoredProducts {
   private final StoredSource source;
   private final Place output;
   private final Placement placement;
-  private final Scaling scaling;
+  private final Optional<Scaling> scaling;
+  private final Optional<Rescale> rescale;
 
   /** Elements of a tap that stand beside each other. */
   private final int run;
@@ -49,6 +51,7 @@ final class StoredProducts {
     this.output = output;
     this.placement = placement;
     scaling = layer.scaling();
+    rescale = scaling.map(Scaling::rescale);
     boolean isJoined = layer.width().dilation() == 1 && placement.cell() == layer.channels();
     run = layer.channels() * (isJoined ? layer.width().size() : 1);
     runs = isJoined ? 1 : layer.width().size();
@@ -123,6 +126,10 @@ final class StoredProducts {
     return layer.height().size() * runs * run;
   }
 
+  private int resultBytes() {
+    return rescale.isPresent() ? Byte.BYTES : Integer.BYTES;
+  }
+
   private StoredProduct product(
       Length length,
       Form form,
@@ -134,7 +141,7 @@ final class StoredProducts {
       int rest) {
     int cell = placement.cell() * form.bytes();
     int rowStep = layer.width().stride() * cell;
-    int resultStep = placement.columnStep() * placement.resultCell();
+    int resultStep = placement.columnStep() * placement.resultCell() * resultBytes();
     return new StoredProduct(
         true,
         length,
@@ -147,7 +154,7 @@ final class StoredProducts {
         isSingle() ? rows * rowStep : layer.height().stride() * layer.paddedWidth() * cell,
         isSingle()
             ? rows * resultStep
-            : placement.lineStep() * placement.columns() * placement.resultCell(),
+            : placement.lineStep() * placement.columns() * placement.resultCell() * resultBytes(),
         vectors,
         channels,
         layer.height().size(),
@@ -157,7 +164,7 @@ final class StoredProducts {
         run,
         rowStep,
         resultStep,
-        scaling.rescale());
+        rescale);
   }
 
   private void call(
@@ -170,12 +177,13 @@ final class StoredProducts {
                 + placement.channel())
             * product.form().bytes();
     long to =
-        (((long) batch * placement.lines() + placement.line()) * placement.columns()
-                    + placement.column()
-                    + (long) result * placement.columnStep())
-                * placement.resultCell()
-            + placement.resultChannel()
-            + channel;
+        ((((long) batch * placement.lines() + placement.line()) * placement.columns()
+                        + placement.column()
+                        + (long) result * placement.columnStep())
+                    * placement.resultCell()
+                + placement.resultChannel()
+                + channel)
+            * resultBytes();
     long products =
         ((long) product.parts() * product.rows() + product.rest()) * product.channels() * depth();
     int most = (int) Math.max(1, MOST_PRODUCTS / products);
@@ -209,7 +217,7 @@ final class StoredProducts {
             : layer.accumulation().inputZeroPoint() - (layer.isSigned() ? Byte.MIN_VALUE : 0);
     StoredWeights weights = layer.weights();
     for (int c = 0; c < channels; c++) {
-      int element = Rescale.element(length, vectors, c);
+      int element = rescale.isPresent() ? Rescale.element(length, vectors, c) : c;
       for (int line = 0; line < lines; line++) {
         int from = ((channel + c) * lines + line) * run;
         int at = line * groups * step + element;
@@ -220,10 +228,15 @@ final class StoredProducts {
         bias[c] -= zeroPoint * sum;
       }
     }
-    int numbers = scaling.rescale().arrays() * vectors * length.bytes();
+    int numbers = StoredProduct.arrays(rescale) * vectors * length.bytes();
     ByteBuffer panel = ByteBuffer.allocate(numbers + packed.length * Integer.BYTES);
     panel.order(ByteOrder.LITTLE_ENDIAN);
-    scaling.write(panel, length, vectors, channel, channels, bias);
+    if (scaling.isPresent()) {
+      scaling.get().write(panel, length, vectors, channel, channels, bias);
+    } else {
+      panel.asIntBuffer().put(bias);
+      panel.position(numbers);
+    }
     panel.asIntBuffer().put(packed);
     return panel.array();
   }

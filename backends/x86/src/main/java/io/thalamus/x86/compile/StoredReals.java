@@ -43,6 +43,7 @@ public final class StoredReals {
               operation.view().type().equals(ThalamusExtension.QUANTIZE),
               (int) Math.min(LONGEST, count - from),
               output.type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
+              false,
               output.zeroPoint(),
               output.scale());
       program.call(run, operands.input(0), from * Float.BYTES, operands.output(), from, 1);

@@ -38,8 +38,11 @@ final class StoredWeights {
   StoredWeights transposed(int rows) {
     byte[] to = new byte[stored.length];
     int columns = stored.length / rows;
-    for (int i = 0; i < stored.length; i++) {
-      to[i % columns * rows + i / columns] = stored[i];
+    for (int row = 0; row < rows; row++) {
+      int at = row;
+      for (int i = row * columns; i < (row + 1) * columns; i++, at += rows) {
+        to[at] = stored[i];
+      }
     }
     return new StoredWeights(to, flip, zeroPoint);
   }

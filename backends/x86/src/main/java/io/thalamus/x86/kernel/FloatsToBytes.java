@@ -21,10 +21,12 @@ import io.thalamus.x86.asm.VectorShift;
  * @param isEven whether ties go to the even one of two neighbours, else away from zero
  * @param count floats of the run
  * @param isSigned whether bytes are
- * @param zeroPoint of the bytes
- * @param scale of the bytes
+ * @param isFound whether memory holds the scale and, behind it, the zero point, in 32 bits each
+ * @param zeroPoint of the bytes otherwise
+ * @param scale of the bytes otherwise
  */
-public record FloatsToBytes(boolean isEven, int count, boolean isSigned, int zeroPoint, float scale)
+public record FloatsToBytes(
+    boolean isEven, int count, boolean isSigned, boolean isFound, int zeroPoint, float scale)
     implements FunctionSource {
   private static final int LANES = 8;
 
@@ -37,10 +39,15 @@ public record FloatsToBytes(boolean isEven, int count, boolean isSigned, int zer
   private static final Vector WHOLE = new Vector(Length.YMM, 2);
   private static final Vector OTHER = new Vector(Length.YMM, 3);
 
-  /** Returns the function: o0 is the source, o1 the result. */
+  /** Returns the run that becomes unsigned bytes by a scale and a zero point in memory. */
+  public static FloatsToBytes found(int count) {
+    return new FloatsToBytes(true, count, false, true, 0, 0);
+  }
+
+  /** Returns the function: o0 is the source, o1 the result, o2 has what is found. */
   @Override
   public Function write(Emitter emitter) {
-    Assembler a = emitter.begin();
+    Assembler a = isFound ? emitter.begin(false) : emitter.begin();
     if (count >= LANES) {
       a.mov(Gpr.RAX, count / LANES);
       Label again = a.label();
@@ -57,11 +64,15 @@ public record FloatsToBytes(boolean isEven, int count, boolean isSigned, int zer
       convert(a, tail);
     }
     a.vzeroupper();
-    return emitter.end(new Extent((long) count * Float.BYTES, 0), new Extent(count, 0));
+    Extent read = new Extent((long) count * Float.BYTES, 0);
+    Extent written = new Extent(count, 0);
+    return isFound
+        ? emitter.end(read, written, new Extent(2 * Float.BYTES, 0), false)
+        : emitter.end(read, written);
   }
 
   private void convert(Assembler a, int bytes) {
-    a.load(Move.VMOVUPS, OTHER, BytesToFloats.ints(a, Float.floatToRawIntBits(scale)));
+    loadNumber(a, 0, Float.floatToRawIntBits(scale));
     a.emit(Binary.VDIVPS, VALUE, VALUE, OTHER);
     if (isEven) {
       a.vcmpps(OTHER, VALUE, VALUE, Predicate.EQUAL);
@@ -72,12 +83,21 @@ public record FloatsToBytes(boolean isEven, int count, boolean isSigned, int zer
     } else {
       awayFromZero(a);
     }
-    a.emit(Binary.VPADDD, WHOLE, WHOLE, BytesToFloats.ints(a, zeroPoint));
+    loadNumber(a, Float.BYTES, zeroPoint);
+    a.emit(Binary.VPADDD, WHOLE, WHOLE, OTHER);
     a.vextracti128(OTHER.as(Length.XMM), WHOLE, 1);
     Vector words = WHOLE.as(Length.XMM);
     a.emit(Binary.VPACKSSDW, words, words, OTHER.as(Length.XMM));
     a.emit(isSigned ? Binary.VPACKSSWB : Binary.VPACKUSWB, words, words, words);
     Bytes.store(a, words, Gpr.RCX, 0, bytes);
+  }
+
+  private void loadNumber(Assembler a, int place, int otherwise) {
+    if (isFound) {
+      a.emit(Unary.VBROADCASTSS, OTHER, Address.at(Gpr.R8, place));
+    } else {
+      a.load(Move.VMOVUPS, OTHER, BytesToFloats.ints(a, otherwise));
+    }
   }
 
   private static void awayFromZero(Assembler a) {

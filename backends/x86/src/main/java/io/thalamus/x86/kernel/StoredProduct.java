@@ -13,13 +13,14 @@ import io.thalamus.x86.asm.Move;
 import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
 import java.util.Arrays;
+import java.util.Optional;
 
 /**
- * Exact sums of products of integers over the taps of a filter, stored as bytes, for lines of
- * results, some neighbours and some vectors of channels at a time. Elements that stand beside each
- * other are multiplied in groups of 32 bits; what the last group of a run has too many meets
- * weights of 0. It reads a panel: the numbers of {@link Rescale}, then for each group the weights
- * of all channels.
+ * Exact sums of products of integers over the taps of a filter, stored as bytes or as they are, for
+ * lines of results, some neighbours and some vectors of channels at a time. Elements that stand
+ * beside each other are multiplied in groups of 32 bits; what the last group of a run has too many
+ * meets weights of 0. It reads a panel: the numbers of {@link Rescale}, or alone what sums begin
+ * with, then for each group the weights of all channels.
  *
  * @param isConstant whether the panel stands among the constants, else in memory
  * @param length of vectors
@@ -42,7 +43,7 @@ import java.util.Arrays;
  * @param run elements of a tap that stand beside each other
  * @param rowStep bytes from what one result sees to what the next does
  * @param resultStep bytes from one result to the next
- * @param rescale from sums to results
+ * @param rescale from sums to bytes; empty where sums of 32 bits are the results
  */
 public record StoredProduct(
     boolean isConstant,
@@ -64,7 +65,7 @@ public record StoredProduct(
     int run,
     int rowStep,
     int resultStep,
-    Rescale rescale)
+    Optional<Rescale> rescale)
     implements FunctionSource {
   /** The elements and the instructions that multiply them. */
   public enum Form {
@@ -97,6 +98,11 @@ public record StoredProduct(
   private static final int PRODUCT = 1;
   private static final int WEIGHTS = 2;
 
+  /** Returns how many arrays of numbers a panel begins with, each as long as the sums are. */
+  public static int arrays(Optional<Rescale> rescale) {
+    return rescale.map(Rescale::arrays).orElse(1);
+  }
+
   /** Returns how many neighbours can be computed together at most. */
   public static int mostRows(
       Length length, Form form, boolean isFlipped, boolean isCorrected, int vectors) {
@@ -109,7 +115,7 @@ public record StoredProduct(
   @Override
   public Function write(Emitter emitter) {
     Assembler a = emitter.begin(isConstant);
-    rescale.prepare(emitter, length, channels % Rescale.pair(length));
+    rescale.ifPresent(them -> them.prepare(emitter, length, channels % Rescale.pair(length)));
     if (isFlipped) {
       a.emit(Unary.VBROADCASTSS, flip(), Address.at(a.constant(0x80808080)));
     }
@@ -136,10 +142,11 @@ public record StoredProduct(
     long seen =
         (height - 1L) * heightStep + (width - 1L) * widthStep + (long) groups() * Integer.BYTES;
     long panel =
-        ((long) rescale.arrays() + (long) height * width * groups()) * vectors * length.bytes();
+        (arrays(rescale) + (long) height * width * groups()) * vectors * length.bytes();
+    long stored = rescale.isPresent() ? channels : (long) channels * Integer.BYTES;
     return emitter.end(
         new Extent((results - 1L) * rowStep + seen, lineStep),
-        new Extent((results - 1L) * resultStep + channels, resultLineStep),
+        new Extent((results - 1L) * resultStep + stored, resultLineStep),
         new Extent(panel, 0),
         isConstant);
   }
@@ -147,16 +154,15 @@ public record StoredProduct(
   /** Some neighbours, behind which the pointers move. */
   private void part(Emitter emitter, int some) {
     Assembler a = emitter.assembler();
-    Rescale.Place place = rescale.in(Gpr.R8, length, vectors);
     for (int row = 0; row < some; row++) {
       for (int v = 0; v < vectors; v++) {
-        a.load(Move.VMOVUPS, sum(row, v), place.of(Rescale.Numbers.BIAS, v));
+        a.load(Move.VMOVUPS, sum(row, v), Address.at(Gpr.R8, v * length.bytes()));
       }
       if (correction != 0) {
         a.emit(Binary.VXORPS, seenSum(row), seenSum(row), seenSum(row));
       }
     }
-    a.lea(Gpr.RAX, Address.at(Gpr.R8, rescale.arrays() * vectors * length.bytes()));
+    a.lea(Gpr.RAX, Address.at(Gpr.R8, arrays(rescale) * vectors * length.bytes()));
     a.mov(Gpr.RDI, Gpr.RDX);
     loops(emitter, some);
     for (int row = 0; row < some; row++) {
@@ -168,7 +174,20 @@ public record StoredProduct(
           a.emit(Binary.VPADDD, sum(row, v), sum(row, v), seenSum);
         }
       }
-      // Nothing multiplies any more: the first registers are free.
+    }
+    // Nothing multiplies any more: the first registers are free.
+    if (rescale.isPresent()) {
+      storeBytes(emitter, rescale.get(), some);
+    } else {
+      storeSums(emitter, some);
+    }
+    a.emit(Alu.ADD, Gpr.RDX, some * rowStep);
+    a.emit(Alu.ADD, Gpr.RCX, some * resultStep);
+  }
+
+  private void storeBytes(Emitter emitter, Rescale rescale, int some) {
+    Rescale.Place place = rescale.in(Gpr.R8, length, vectors);
+    for (int row = 0; row < some; row++) {
       for (int v = 0; v < vectors; v++) {
         rescale.round(emitter, place, v, sum(row, v), vector(SEEN), vector(PRODUCT));
       }
@@ -187,8 +206,18 @@ public record StoredProduct(
             Math.min(channels - first, Rescale.pair(length)));
       }
     }
-    a.emit(Alu.ADD, Gpr.RDX, some * rowStep);
-    a.emit(Alu.ADD, Gpr.RCX, some * resultStep);
+  }
+
+  private void storeSums(Emitter emitter, int some) {
+    int lanes = length.bytes() / Integer.BYTES;
+    int whole = channels / lanes;
+    emitter.setTail(channels % lanes, vector(SEEN));
+    for (int row = 0; row < some; row++) {
+      for (int v = 0; v < Math.ceilDiv(channels, lanes); v++) {
+        Address to = Address.at(Gpr.RCX, row * resultStep + v * length.bytes());
+        emitter.store(v == whole, to, vector(SEEN), sum(row, v));
+      }
+    }
   }
 
   /** Moves rdi over all taps, and rax over their weights. */

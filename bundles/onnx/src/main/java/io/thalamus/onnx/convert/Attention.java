@@ -170,7 +170,7 @@ final class Attention {
             new int[1],
             new int[1],
             new int[] {value.dim(2)});
-    Value bias = node.has(2) ? node.in(2) : null;
+    Value bias = node.inOrNull(2);
     Value result = Convolution.convolve(ops, seen, weights, bias, frame, value.dim(1));
     String activation = node.text("activation", "none");
     if (activation.equals("silu") || activation.equals("swish")) {

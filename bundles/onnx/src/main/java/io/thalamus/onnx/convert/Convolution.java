@@ -46,7 +46,7 @@ final class Convolution {
     Value value = images(node);
     Value weights = node.in(1);
     Frame frame = frame(node, value, weights);
-    Value bias = node.has(2) ? node.in(2) : null;
+    Value bias = node.inOrNull(2);
     node.out(convolve(node.ops(), value, weights, bias, frame, node.setting("group", 1)));
   }
 
@@ -221,7 +221,7 @@ final class Convolution {
       node.require(output[i] > 0, "its result has no elements");
     }
     int last = isPadInput ? 3 : 2;
-    Value bias = node.has(last) ? node.in(last) : null;
+    Value bias = node.inOrNull(last);
     if (groups == 1 && Arrays.equals(dilations, ones) && !Arrays.equals(strides, ones)) {
       Optional<Value> result =
           TransposedConvolution.of(ops, value, weights, bias, strides, pads, output);

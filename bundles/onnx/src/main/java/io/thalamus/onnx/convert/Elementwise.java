@@ -214,7 +214,7 @@ final class Elementwise {
   /** A bound, which was a setting once; null where there is none. */
   private static Value limit(Node node, Value value, int input, String setting) {
     if (node.opset() >= 11) {
-      return node.has(input) ? node.in(input) : null;
+      return node.inOrNull(input);
     }
     return node.hasSetting(setting) ? node.ops().number(value.type(), node.real(setting, 0)) : null;
   }

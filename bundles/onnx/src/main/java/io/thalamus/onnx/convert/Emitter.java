@@ -139,20 +139,20 @@ class Emitter {
     } else if (!value.hasOperand() && value.stored().isPresent()) {
       value.setOperand(copy(value, value.stored().getAsInt(), PLAIN));
     } else if (!value.hasOperand()) {
-      require(value.count() > 0, "a value without elements is left over");
-      Lifetime.Constant constant = lifetime(value.constant());
-      value.setOperand(
-          builder.constant(
-              "",
-              code(value.type()),
-              physical(value.shape()),
-              quantization(value.type()),
-              constant));
-      if (value.grid() != null) {
-        grids.put(constant, value.grid());
-      }
+      value.setOperand(constant(value, quantization(value.type())));
     }
     return value.operand();
+  }
+
+  /** A new operand of a constant, quantized in a way. */
+  int constant(Value value, Quantization quantization) {
+    require(value.count() > 0, "a value without elements is left over");
+    Lifetime.Constant constant = lifetime(value.constant());
+    if (value.grid() != null) {
+      grids.put(constant, value.grid());
+    }
+    return builder.constant(
+        "", code(value.type()), physical(value.shape()), quantization, constant);
   }
 
   /** The operand of 8-bit integers that stand for real numbers. */

@@ -122,7 +122,7 @@ final class Fused {
     if (isSimplified) {
       node.out(Normalization.rms(ops, sum, axis, epsilon, node.in(2)));
     } else {
-      Value shift = node.has(3) ? node.in(3) : null;
+      Value shift = node.inOrNull(3);
       node.out(Normalization.layer(ops, sum, axis, epsilon, node.in(2), shift));
     }
     Value wide = ops.cast(sum, DataType.FLOAT);
@@ -164,7 +164,7 @@ final class Fused {
     Ops ops = node.ops();
     List<Value> inputs = new ArrayList<>();
     for (int i = 0; i < 2; i++) {
-      inputs.add(node.has(i) ? node.in(i) : null);
+      inputs.add(node.inOrNull(i));
     }
     for (int i = 0; i < STORED_TABLES; i++) {
       Value real = null;
@@ -176,7 +176,7 @@ final class Fused {
       }
       inputs.add(real);
     }
-    inputs.add(node.has(2 + STORED_TABLES) ? node.in(2 + STORED_TABLES) : null);
+    inputs.add(node.inOrNull(2 + STORED_TABLES));
     List<Value> results =
         node.compute(DOMAIN + "EmbedLayerNormalization", node.onnx().attributes(), inputs, 2);
     node.out(0, results.get(0));
@@ -240,7 +240,7 @@ final class Fused {
   private static Value[] inputs(Node node, int count) {
     Value[] inputs = new Value[Math.min(count, node.inputs())];
     for (int i = 0; i < inputs.length; i++) {
-      inputs[i] = node.has(i) ? node.in(i) : null;
+      inputs[i] = node.inOrNull(i);
     }
     return inputs;
   }
@@ -286,19 +286,16 @@ final class Fused {
 
   private static void matmulToFloat(Node node) {
     Ops ops = node.ops();
-    Value first = Matrices.shifted(node, 0, 4, DataType.FLOAT);
-    Value second = Matrices.shifted(node, 1, 5, DataType.FLOAT);
     Value scale = ops.mul(Matrices.ofRows(ops, node.in(2)), Matrices.point(ops, node.in(3)));
-    node.out(scaled(node, ops.matmul(first, second), scale, 6));
+    Value product = Matrices.product(node, node.in(0), node.inOrNull(4), 5);
+    node.out(scaled(node, product, scale, 6));
   }
 
   private static void dynamicMatmul(Node node) {
     Ops ops = node.ops();
     List<Value> found = node.compute("DynamicQuantizeLinear", Map.of(), List.of(node.in(0)), 3);
-    Value first = ops.difference(found.get(0), ops.reshape(found.get(2)), DataType.FLOAT);
-    Value second = Matrices.shifted(node, 1, 3, DataType.FLOAT);
     Value scale = ops.mul(ops.reshape(found.get(1)), Matrices.point(ops, node.in(2)));
-    node.out(scaled(node, ops.matmul(first, second), scale, 4));
+    node.out(scaled(node, Matrices.product(node, found.get(0), found.get(2), 3), scale, 4));
   }
 
   /** A recurrent layer with stored weights, whose inputs and states are rounded to 8 bits. */

@@ -35,10 +35,9 @@ final class FusedAttention {
   private static void quantized(Node node) {
     Ops ops = node.ops();
     node.require(!node.flag("do_rotary", false), "it turns its queries and keys");
-    Value first = Matrices.shifted(node, 0, 6, DataType.FLOAT);
-    Value second = Matrices.shifted(node, 1, 7, DataType.FLOAT);
+    Value product = Matrices.product(node, node.in(0), node.inOrNull(6), 7);
     Value scale = ops.mul(ops.reshape(node.in(3)), Matrices.point(ops, node.in(4)));
-    Value all = ops.mul(ops.matmul(first, second), scale);
+    Value all = ops.mul(ops.cast(product, scale.type()), scale);
     attention(node, ops.add(all, node.in(2)), 5, 8, NONE);
   }
 
@@ -181,7 +180,7 @@ final class FusedAttention {
     Ops ops = node.ops();
     int rows = query.dim(2);
     int columns = key.dim(2);
-    Value bias = node.has(given) ? node.in(given) : null;
+    Value bias = node.inOrNull(given);
     Value none = ops.number(query.type(), 0);
     if (node.has(mask)) {
       Value isSeen = seen(node, ops.cast(node.in(mask), DataType.INT32), query, columns);

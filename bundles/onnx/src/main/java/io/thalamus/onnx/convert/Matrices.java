@@ -2,9 +2,13 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.onnx.file.DataType;
+import io.thalamus.operations.extension.ThalamusExtension;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 
 /** Products of matrices. */
 final class Matrices {
@@ -62,17 +66,74 @@ final class Matrices {
   }
 
   private static void matmulInteger(Node node) {
+    node.out(product(node, node.in(0), node.inOrNull(2), 3));
+  }
+
+  /**
+   * The product of 8-bit integers, each less its zero point, and the second input.
+   *
+   * @param zero of the first matrix, one for each row or for all; null for 0
+   * @param secondZero the input with the zero points of the second, as {@link #shifted} takes them
+   */
+  static Value product(Node node, Value first, Value zero, int secondZero) {
     Ops ops = node.ops();
-    Value a = shifted(node, 0, 2, DataType.FLOAT);
-    Value b = shifted(node, 1, 3, DataType.FLOAT);
-    node.out(
-        sums(
-            ops.matmul(a, b),
-            a.dim(a.rank() - 1),
-            ops,
-            () ->
-                ops.matmul(
-                    shifted(node, 0, 2, DataType.INT32), shifted(node, 1, 3, DataType.INT32))));
+    Value second = node.in(1);
+    Value other = node.inOrNull(secondZero);
+    boolean isDirect =
+        first.type().is8Bit()
+            && !first.isConstant()
+            && first.count() > 0
+            && second.isConstant()
+            && second.rank() == 2
+            && second.count() > 0
+            && (zero == null || zero.count() == 1)
+            && (other == null || isOneNumber(other));
+    if (isDirect) {
+      node.require(
+          first.rank() > 0 && first.dim(first.rank() - 1) == second.dim(0),
+          first.text() + " and " + second.text() + " cannot be multiplied");
+      return direct(ops, first, zero, second, other == null ? 0 : (int) other.constant().integer(0));
+    }
+    Value a = shifted(ops, first, zero, true, DataType.FLOAT);
+    Value b = shifted(ops, second, other, false, DataType.FLOAT);
+    return sums(
+        ops.matmul(a, b),
+        a.dim(a.rank() - 1),
+        ops,
+        () ->
+            ops.matmul(
+                shifted(ops, first, zero, true, DataType.INT32),
+                shifted(ops, second, other, false, DataType.INT32)));
+  }
+
+  private static boolean isOneNumber(Value value) {
+    return value.isConstant()
+        && IntStream.range(1, value.count())
+            .allMatch(i -> value.constant().integer(i) == value.constant().integer(0));
+  }
+
+  /** By MATMUL_INTEGER; a zero point that an execution finds is subtracted from its results. */
+  private static Value direct(Ops ops, Value first, Value zero, Value weights, int weightsZero) {
+    Value sums =
+        ops.emit(
+            DataType.INT32,
+            ThalamusExtension.MATMUL_INTEGER,
+            ops.operand(first),
+            ops.constant(weights, io.thalamus.model.Quantization.of(1, weightsZero)));
+    if (zero == null) {
+      return sums;
+    }
+    int[] ofUnits = new int[weights.dim(1)];
+    MemorySegment bytes = weights.constant().bytes();
+    int mask = weights.type().isSigned8Bit() ? -1 : 0xFF;
+    long at = 0;
+    for (int i = 0; i < weights.dim(0); i++) {
+      for (int unit = 0; unit < ofUnits.length; unit++) {
+        ofUnits[unit] += (bytes.get(ValueLayout.JAVA_BYTE, at++) & mask) - weightsZero;
+      }
+    }
+    Value ofPoint = ops.integers(new int[] {ofUnits.length}, ofUnits);
+    return ops.sub(sums, ops.mul(ops.cast(ops.reshape(zero), DataType.INT32), ofPoint));
   }
 
   /**
@@ -88,17 +149,11 @@ final class Matrices {
         DataType.INT32, real, isExact ? () -> ops.cast(real, DataType.INT32) : exact);
   }
 
-  /**
-   * An 8-bit input less its zero point, in a type; that of the first matrix is one for each row.
-   */
-  static Value shifted(Node node, int input, int zero, DataType type) {
-    Ops ops = node.ops();
-    Value value = node.in(input);
-    if (!node.has(zero)) {
-      return ops.cast(value, type);
-    }
-    Value point = node.in(zero);
-    return ops.difference(value, input == 0 ? ofRows(ops, point) : point(ops, point), type);
+  /** An 8-bit matrix less its zero points, in a type. */
+  private static Value shifted(Ops ops, Value value, Value zero, boolean isFirst, DataType type) {
+    return zero == null
+        ? ops.cast(value, type)
+        : ops.difference(value, isFirst ? ofRows(ops, zero) : point(ops, zero), type);
   }
 
   /** The values that belong to all columns, or to each. */

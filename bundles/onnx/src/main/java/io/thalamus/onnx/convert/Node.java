@@ -77,7 +77,12 @@ final class Node {
     return value;
   }
 
-  /** The same, of which only an execution may tell the size. */
+  /** The value of an input; null where it is left out. */
+  Value inOrNull(int input) {
+    return has(input) ? in(input) : null;
+  }
+
+  /** The value of an input, of which only an execution may tell the size. */
   Value openIn(int input) {
     Value value = any(input);
     require(!value.isSequence(), "'" + onnx.inputs().get(input) + "' is a sequence");

@@ -99,7 +99,7 @@ final class Normalization {
     Value value = node.openIn(0);
     int axis = node.axis(node.setting("axis", -1), value.rank());
     double epsilon = node.real("epsilon", EPSILON);
-    Value bias = node.has(2) ? node.in(2) : null;
+    Value bias = node.inOrNull(2);
     if (!node.wants(1) && !node.wants(2)) {
       node.out(layer(ops, value, axis, epsilon, node.in(1), bias));
       return;

@@ -97,7 +97,7 @@ final class QLinear {
     settings.remove("channels_last");
     List<Value> inputs = new ArrayList<>();
     for (int i = 0; i < node.inputs(); i++) {
-      inputs.add(node.has(i) ? node.in(i) : null);
+      inputs.add(node.inOrNull(i));
     }
     int rank = inputs.getFirst().rank();
     node.require(!isLast || rank > 2, inputs.getFirst().text() + " has no channels");

@@ -4,6 +4,7 @@ package io.thalamus.onnx.convert;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Arrays;
 import java.util.List;
 
@@ -156,6 +157,19 @@ final class Quantization {
   private static void dynamic(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
+    if (value.type() == DataType.FLOAT && !value.isConstant() && value.count() > 0) {
+      List<Value> results =
+          ops.emit(
+              ThalamusExtension.DYNAMIC_QUANTIZE_LINEAR,
+              List.of(ops.operand(value)),
+              DataType.UINT8,
+              DataType.FLOAT,
+              DataType.UINT8);
+      node.out(0, ops.reshape(results.get(0), value.shape()));
+      node.out(1, ops.reshape(results.get(1)));
+      node.out(2, ops.reshape(results.get(2)));
+      return;
+    }
     List<Value> found = found(ops, value);
     Value point = ops.whole(found.get(1), DataType.UINT8);
     node.out(0, quantized(ops, value, found.get(0), point, DataType.UINT8));

@@ -188,6 +188,22 @@ public final class ThalamusExtension implements OperationExtension {
   public static final ExtensionOperationType ROI_ALIGN = type(28, "ROI_ALIGN");
 
   /**
+   * Makes 8-bit integers of floats by a scale and a zero point that fit them, as ONNX's
+   * DynamicQuantizeLinear does. Input: a tensor. Outputs: TENSOR_QUANT8_ASYMM of the same shape,
+   * the integers themselves, so with the scale 1 and the zero point 0; TENSOR_FLOAT32 [1] the
+   * scale; TENSOR_QUANT8_ASYMM [1] the zero point, in the same way.
+   */
+  public static final ExtensionOperationType DYNAMIC_QUANTIZE_LINEAR =
+      type(29, "DYNAMIC_QUANTIZE_LINEAR");
+
+  /**
+   * Sums of products of 8-bit integers, in 32 bits. Inputs: a tensor [..., inputSize]; weights
+   * [inputSize, units]. Zero points are subtracted first, and scales do not count. The output is
+   * TENSOR_INT32 [..., units].
+   */
+  public static final ExtensionOperationType MATMUL_INTEGER = type(30, "MATMUL_INTEGER");
+
+  /**
    * Operations of NNAPI with those of the same names here, which differ in their rounding alone.
    */
   public static final Map<OperationCode, ExtensionOperationType> ROUNDED =
@@ -223,6 +239,7 @@ public final class ThalamusExtension implements OperationExtension {
   public List<OperationDefinition> definitions() {
     return Stream.of(
             Convolution.even(CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D),
+            DynamicQuantization.definitions(),
             Elementwise.definitions(),
             MatrixMultiply.definitions(),
             Normalization.definitions(),

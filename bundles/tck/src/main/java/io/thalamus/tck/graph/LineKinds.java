@@ -5,13 +5,16 @@ import static io.thalamus.tck.graph.Kinds.BOOLS;
 import static io.thalamus.tck.graph.Kinds.FLOATS;
 import static io.thalamus.tck.graph.Kinds.INTS;
 import static io.thalamus.tck.graph.Kinds.NUMBERS;
+import static io.thalamus.tck.graph.Kinds.QUANTIZED;
 import static io.thalamus.tck.graph.Kinds.union;
 
 import io.thalamus.model.OperandCode;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.graph.GraphDraft.Out;
+import io.thalamus.tck.reference.Evaluator;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 
 /** Operations along axes: reductions, choices, normalizations, FULLY_CONNECTED. */
 final class LineKinds {
@@ -43,6 +46,12 @@ final class LineKinds {
     kinds.add("L2_NORMALIZATION", NUMBERS, LineKinds::l2Normalization);
     kinds.add("LOCAL_RESPONSE_NORMALIZATION", FLOATS, LineKinds::localResponse);
     kinds.add(ThalamusExtension.FULLY_CONNECTED, NUMBERS, LineKinds::fullyConnected);
+    kinds.add(
+        Evaluator.name(ThalamusExtension.MATMUL_INTEGER), QUANTIZED, LineKinds::matmulInteger);
+    kinds.add(
+        Evaluator.name(ThalamusExtension.DYNAMIC_QUANTIZE_LINEAR),
+        Set.of(OperandCode.TENSOR_FLOAT32),
+        LineKinds::dynamicQuantize);
   }
 
   /** An axis of a tensor, as an argument. */
@@ -124,5 +133,22 @@ final class LineKinds {
     int weights =
         g.graph().leaf(g.type(), new int[] {units, shape[shape.length - 1]}, new Range(-1, 1));
     return g.addFitting(List.of(in, weights, g.graph().bias(in, weights, units), g.number(0, 3)));
+  }
+
+  private static boolean matmulInteger(Growth g) {
+    int in = g.pick(1, 4);
+    int[] shape = g.tensor(in).shape();
+    OperandCode type =
+        g.random().nextBoolean()
+            ? OperandCode.TENSOR_QUANT8_ASYMM
+            : OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+    int[] weights = {shape[shape.length - 1], g.between(1, 40)};
+    return g.add(
+        List.of(in, g.graph().leaf(type, weights, Range.USUAL)), new Out(OperandCode.TENSOR_INT32));
+  }
+
+  private static boolean dynamicQuantize(Growth g) {
+    Out plain = new Out(OperandCode.TENSOR_QUANT8_ASYMM, new Quant(1, 0));
+    return g.add(List.of(g.pick()), plain, new Out(OperandCode.TENSOR_FLOAT32), plain);
   }
 }

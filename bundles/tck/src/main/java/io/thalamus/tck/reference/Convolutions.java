@@ -2,9 +2,10 @@
 package io.thalamus.tck.reference;
 
 import io.thalamus.model.OperandCode;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Map;
 
-/** Convolutions and FULLY_CONNECTED. Filters are [out, height, width, in] but for depthwise. */
+/** Convolutions, FULLY_CONNECTED and MATMUL_INTEGER. Filters are [out, height, width, in] but for depthwise. */
 final class Convolutions {
   private Convolutions() {}
 
@@ -14,6 +15,9 @@ final class Convolutions {
     formulas.put("GROUPED_CONV_2D", Formula.single(call -> forward(call, Kind.GROUPED)));
     formulas.put("TRANSPOSE_CONV_2D", Formula.single(Convolutions::transposed));
     formulas.put("FULLY_CONNECTED", Formula.single(Convolutions::fullyConnected));
+    formulas.put(
+        Evaluator.name(ThalamusExtension.MATMUL_INTEGER),
+        Formula.single(Convolutions::matmulInteger));
   }
 
   private enum Kind {
@@ -173,5 +177,28 @@ final class Convolutions {
       }
     }
     return Result.rounded(shape, Activations.clamp(call.int32(3), sums), slack);
+  }
+
+  private static Result matmulInteger(Call call) {
+    int depth = call.in(1).shape()[0];
+    int units = call.in(1).shape()[1];
+    int[] shape = call.in(0).shape().clone();
+    shape[shape.length - 1] = units;
+    Bounds input = lessZeroPoint(call.in(0));
+    Bounds weights = lessZeroPoint(call.in(1));
+    Bounds sums = Bounds.empty(Tensor.elements(shape));
+    double[] slack = new double[sums.size()];
+    for (int i = 0; i < sums.size(); i++) {
+      Sum sum = new Sum();
+      for (int k = 0; k < depth; k++) {
+        sum.add(input, i / units * depth + k, weights, k * units + i % units);
+      }
+      sum.store(sums, slack, i, 1);
+    }
+    return Result.exact(shape, sums);
+  }
+
+  private static Bounds lessZeroPoint(Tensor tensor) {
+    return tensor.stored().monotone(stored -> stored - tensor.zeroPoint());
   }
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.reference;
 
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.IntSummaryStatistics;
 import java.util.List;
 import java.util.Map;
 
-/** Reductions along axes, ARGMAX, ARGMIN and TOPK_V2. */
+/** Reductions along axes, ARGMAX, ARGMIN, TOPK_V2 and DYNAMIC_QUANTIZE_LINEAR. */
 final class Reductions {
   private Reductions() {}
 
@@ -22,6 +23,8 @@ final class Reductions {
     formulas.put("ARGMAX", Formula.single(call -> arg(call, 1)));
     formulas.put("ARGMIN", Formula.single(call -> arg(call, -1)));
     formulas.put("TOPK_V2", Reductions::topK);
+    formulas.put(
+        Evaluator.name(ThalamusExtension.DYNAMIC_QUANTIZE_LINEAR), Reductions::dynamicQuantize);
   }
 
   private enum Kind {
@@ -168,5 +171,41 @@ final class Reductions {
     Arrays.setAll(values, i -> from[lines.at(line, i)]);
     Arrays.sort(values);
     return values;
+  }
+
+  /** By ONNX's definition; a tensor of zeros has the scale 1. */
+  private static List<Result> dynamicQuantize(Call call) {
+    Bounds from = call.in(0).real();
+    Bounds negative = from.monotone(v -> -v);
+    // The largest and the negated least number, which both are 0 at least.
+    Bounds most = Bounds.empty(1);
+    Bounds below = Bounds.empty(1);
+    for (int i = 0; i < from.size(); i++) {
+      Pools.raise(most, 0, from, i, false);
+      Pools.raise(below, 0, negative, i, false);
+    }
+    Bounds scale = Bounds.empty(1);
+    scale.set(
+        0,
+        scale(most.low()[0] + below.low()[0]),
+        scale(most.middle()[0] + below.middle()[0]),
+        scale(most.high()[0] + below.high()[0]));
+    Bounds zeroPoint = Bounds.empty(1);
+    zeroPoint.setCorners(0, below, 0, scale, 0, (a, b) -> Math.rint(a / b));
+    Bounds stored = Bounds.empty(from.size());
+    for (int i = 0; i < from.size(); i++) {
+      Bounds steps = Bounds.empty(1);
+      steps.setCorners(0, from, i, scale, 0, (a, b) -> Math.rint(a / b));
+      stored.setCorners(i, steps, 0, zeroPoint, 0, Double::sum);
+    }
+    int[] single = {1};
+    return List.of(
+        Result.rounded(call.in(0).shape(), stored),
+        Result.rounded(single, scale),
+        Result.rounded(single, zeroPoint));
+  }
+
+  private static double scale(double range) {
+    return range == 0 ? 1 : range / 255;
   }
 }
