@@ -39,6 +39,7 @@ final class OperandTypeFaults {
           OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL);
 
   private static final String NON_ZERO = Evaluator.name(ThalamusExtension.NON_ZERO);
+  private static final String MATMUL_INTEGER = Evaluator.name(ThalamusExtension.MATMUL_INTEGER);
   private static final Set<OperandCode> FOUND =
       EnumSet.of(OperandCode.TENSOR_FLOAT32, OperandCode.TENSOR_INT32, OperandCode.TENSOR_BOOL8);
 
@@ -92,6 +93,8 @@ final class OperandTypeFaults {
             case "RANK" -> is(operation, 0, operand) && type.isTensor();
             case String name when name.equals(NON_ZERO) ->
                 is(operation, 0, operand) && FOUND.contains(type);
+            case String name when name.equals(MATMUL_INTEGER) ->
+                !isOutput(operation, operand) && ASYMMETRIC.contains(type);
             default -> false;
           };
       if (legal) {

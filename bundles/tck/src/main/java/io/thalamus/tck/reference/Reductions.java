@@ -191,11 +191,11 @@ final class Reductions {
         scale(most.middle()[0] + below.middle()[0]),
         scale(most.high()[0] + below.high()[0]));
     Bounds zeroPoint = Bounds.empty(1);
-    zeroPoint.setCorners(0, below, 0, scale, 0, (a, b) -> Math.rint(a / b));
+    zeroPoint.setCorners(0, below, 0, scale, 0, Reductions::steps);
     Bounds stored = Bounds.empty(from.size());
     for (int i = 0; i < from.size(); i++) {
       Bounds steps = Bounds.empty(1);
-      steps.setCorners(0, from, i, scale, 0, (a, b) -> Math.rint(a / b));
+      steps.setCorners(0, from, i, scale, 0, Reductions::steps);
       stored.setCorners(i, steps, 0, zeroPoint, 0, Double::sum);
     }
     int[] single = {1};
@@ -206,6 +206,11 @@ final class Reductions {
   }
 
   private static double scale(double range) {
-    return range == 0 ? 1 : range / 255;
+    return range == 0 ? 1 : (float) range / 255f;
+  }
+
+  /** The quotient is a float, since its rounding decides between two integers that are as near. */
+  private static double steps(double value, double scale) {
+    return Math.rint((float) (value / scale));
   }
 }
