@@ -23,6 +23,7 @@ import io.thalamus.operations.Requantization.Rounding;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.check.TestGraph;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -276,9 +277,9 @@ class QuantizedNetworkTest {
     assertArrayEquals(new float[] {expected % 1000}, run(TestFiles.read(file.build()), x));
   }
 
-  /** A network whose activations are quantized when it runs computes as one of floats. */
+  /** A convolution whose activations are quantized when it runs is computed in floats. */
   @Test
-  void dynamicQuantizationIsComputedInFloats() throws Exception {
+  void dynamicConvolutionsAreComputedInFloats() throws Exception {
     file.input("x", FLOAT, 1, 1, 2, 2)
         .bytes("w", INT8, new long[] {2, 1, 1, 1}, 2, -1)
         .floats("ws", SCALAR, 0.5f)
@@ -290,11 +291,62 @@ class QuantizedNetworkTest {
         .output("y", FLOAT, 1, 2, 2, 2);
     Model model = TestFiles.read(file.build());
     assertTrue(types(model).contains(OperationCode.CONV_2D), types(model)::toString);
-    assertTrue(types(model).stream().noneMatch(OperationCode.CAST::equals), types(model)::toString);
+    assertEquals(ThalamusExtension.DYNAMIC_QUANTIZE_LINEAR, types(model).getFirst());
     // The scale is (255 - 0) / 255.
     assertArrayEquals(
         new float[] {3, 255, 0, 7, -1.5f, -127.5f, 0, -3.5f}, run(model, 3, 255, 0, 7));
     assertArrayEquals(new float[8], run(model, 0, 0, 0, 0), "a value of zeros");
+  }
+
+  /**
+   * A layer whose activations are quantized when it runs multiplies bytes: {@code (w - wz) * ws *
+   * x}, but for the steps that x is rounded to.
+   */
+  @ParameterizedTest
+  @CsvSource({"2, 0", "2, 128", "3, 0", "3, -7"})
+  void dynamicLayersMultiplyBytes(int type, int zero) throws Exception {
+    int size = 300;
+    int units = 5;
+    long seed = Long.getLong("thalamus.seed", 7);
+    System.out.println("dynamic layers: seed " + seed);
+    Random random = new Random(seed);
+    int[] weights = random.ints(size * units, type == UINT8 ? 0 : -128, 128).toArray();
+    int[] zeros = new int[units];
+    Arrays.fill(zeros, zero);
+    file.input("x", FLOAT, 1, 2, size)
+        .bytes("w", type, new long[] {size, units}, weights)
+        .bytes("wz", type, new long[] {units}, zeros)
+        .floats("ws", SCALAR, 0.5f)
+        .node("DynamicQuantizeLinear", List.of("x"), List.of("q", "s", "z"))
+        .node("MatMulInteger", List.of("q", "w", "z", "wz"), "i")
+        .node("Cast", List.of("i"), "f", integer("to", FLOAT))
+        .node("Mul", List.of("s", "ws"), "scale")
+        .node("Mul", List.of("f", "scale"), "y")
+        .output("y", FLOAT, 1, 2, units);
+    Model model = TestFiles.read(file.build());
+    assertTrue(types(model).contains(ThalamusExtension.MATMUL_INTEGER), types(model)::toString);
+    assertTrue(types(model).size() <= 8, types(model)::toString);
+    float[] x = new float[2 * size];
+    for (int i = 0; i < x.length; i++) {
+      x[i] = 4 * random.nextFloat() - 1;
+    }
+    float[] results = run(model, x);
+    // Each element of x is wrong by half a step at the most, a step being a 255th of the range.
+    double step = 4.0 / 255;
+    for (int row = 0; row < 2; row++) {
+      for (int unit = 0; unit < units; unit++) {
+        double sum = 0;
+        double doubt = 0;
+        for (int i = 0; i < size; i++) {
+          double weight = 0.5 * (weights[i * units + unit] - zero);
+          sum += weight * x[row * size + i];
+          doubt += weight * weight;
+        }
+        // Six standard deviations of that many errors that are spread evenly.
+        double allowed = 6 * step / Math.sqrt(12) * Math.sqrt(doubt);
+        assertEquals(sum, results[row * units + unit], allowed, "row " + row + ", unit " + unit);
+      }
+    }
   }
 
   /** NNAPI's conversions have at most four dimensions. */

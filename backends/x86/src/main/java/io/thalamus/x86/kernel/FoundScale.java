@@ -44,10 +44,7 @@ public record FoundScale() implements FunctionSource {
     a.emit(Unary.VCVTPS2DQ, point, point);
     a.emit(Binary.VPMAXSD, point, point, ZERO);
     a.emit(
-        Binary.VPMINSD,
-        point,
-        point,
-        emitter.all(Float.intBitsToFloat(DynamicQuantization.STEPS)));
+        Binary.VPMINSD, point, point, emitter.all(Float.intBitsToFloat(DynamicQuantization.STEPS)));
     a.vmovss(Address.at(Gpr.RCX, Float.BYTES), point);
     return emitter.end(
         new Extent(Float.BYTES, 0),

@@ -141,8 +141,7 @@ public record StoredProduct(
     a.vzeroupper();
     long seen =
         (height - 1L) * heightStep + (width - 1L) * widthStep + (long) groups() * Integer.BYTES;
-    long panel =
-        (arrays(rescale) + (long) height * width * groups()) * vectors * length.bytes();
+    long panel = (arrays(rescale) + (long) height * width * groups()) * vectors * length.bytes();
     long stored = rescale.isPresent() ? channels : (long) channels * Integer.BYTES;
     return emitter.end(
         new Extent((results - 1L) * rowStep + seen, lineStep),

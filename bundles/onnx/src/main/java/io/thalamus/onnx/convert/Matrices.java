@@ -92,7 +92,8 @@ final class Matrices {
       node.require(
           first.rank() > 0 && first.dim(first.rank() - 1) == second.dim(0),
           first.text() + " and " + second.text() + " cannot be multiplied");
-      return direct(ops, first, zero, second, other == null ? 0 : (int) other.constant().integer(0));
+      return direct(
+          ops, first, zero, second, other == null ? 0 : (int) other.constant().integer(0));
     }
     Value a = shifted(ops, first, zero, true, DataType.FLOAT);
     Value b = shifted(ops, second, other, false, DataType.FLOAT);

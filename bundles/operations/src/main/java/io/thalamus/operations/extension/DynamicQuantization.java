@@ -129,8 +129,7 @@ public final class DynamicQuantization {
               && operation.output().isShapeKnown();
       return areKnown
           ? OptionalLong.of(
-              operation.output().shape().elementCount()
-                  * operation.input(1).shape().dimension(0))
+              operation.output().shape().elementCount() * operation.input(1).shape().dimension(0))
           : OptionalLong.empty();
     }
 

@@ -5,7 +5,10 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Map;
 
-/** Convolutions, FULLY_CONNECTED and MATMUL_INTEGER. Filters are [out, height, width, in] but for depthwise. */
+/**
+ * Convolutions, FULLY_CONNECTED and MATMUL_INTEGER. Filters are [out, height, width, in] but for
+ * depthwise.
+ */
 final class Convolutions {
   private Convolutions() {}
 

@@ -133,9 +133,7 @@ final class FileRuns {
           "%s; reference %s; loading %.2f"
               .formatted(comparison.text(), ours.note(), millis / peerMillis);
       worst =
-          isTimeAsked
-              ? text + "; " + times(format, peers.getFirst(), file, inputs, numbers)
-              : text;
+          isTimeAsked ? text + "; " + times(format, peers.getFirst(), file, inputs, numbers) : text;
       if (!comparison.isRight()) {
         return "!run " + number + ": " + worst;
       }
