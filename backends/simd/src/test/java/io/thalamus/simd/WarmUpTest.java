@@ -78,6 +78,23 @@ class WarmUpTest {
   }
 
   @Test
+  void endsWhenItIsClosed() throws Exception {
+    WarmUp warmUp = new WarmUp(NAME + "-warm-up", WarmUp.Stage.COLD);
+    try (TestGraph graph = new TestGraph();
+        SimdDevice device = Twins.device(NAME, WarmUp.Stage.COLD)) {
+      Program program = compile(device, graph);
+      // No vector is as fast: the thread goes on for many seconds.
+      warmUp.scalarNanos(0);
+      warmUp.begin(program);
+      assertTrue(isWarmingUp());
+      warmUp.close();
+      assertFalse(isWarmingUp());
+      warmUp.begin(program);
+      assertFalse(isWarmingUp());
+    }
+  }
+
+  @Test
   void endsWithTheDevice() throws Exception {
     try (TestGraph graph = new TestGraph()) {
       Model model = model(graph);
@@ -85,11 +102,16 @@ class WarmUpTest {
       try (PreparedModel prepared = device.prepare(model, PrepareConfig.DEFAULT)) {
         TestGraph.run(prepared, model.main(), input());
         TestGraph.run(prepared, model.main(), input());
-        assertTrue(isWarmingUp());
         device.close();
         assertFalse(isWarmingUp());
       }
     }
+  }
+
+  private static Program compile(SimdDevice device, TestGraph graph) throws Exception {
+    return device.compile(
+        StaticGraph.resolve(model(graph).main(), OperationCatalog.standard()),
+        PrepareConfig.DEFAULT);
   }
 
   @Test
@@ -115,10 +137,7 @@ class WarmUpTest {
     try (TestGraph graph = new TestGraph();
         SimdDevice device = Twins.device(NAME, WarmUp.Stage.COLD);
         WarmUp warmUp = new WarmUp(NAME + "-warm-up", WarmUp.Stage.COLD, 1)) {
-      Program program =
-          device.compile(
-              StaticGraph.resolve(model(graph).main(), OperationCatalog.standard()),
-              PrepareConfig.DEFAULT);
+      Program program = compile(device, graph);
       warmUp.scalarNanos(0);
       warmUp.begin(program);
       while (isWarmingUp()) {
