@@ -42,17 +42,20 @@ public final class MatrixMultiply {
   /** As a convolution of filters of one tap over one line. */
   private static Step lower(Node node, Tensors tensors, Budget budget) {
     Parameters parameters = node.operation().parameters(Parameters.class);
-    Tensor input = tensors.input(node, 0);
-    Shape matrix = Shape.of(1, 1, parameters.batches(), parameters.inputSize());
-    Window one = new Window(1, 1, 1, 0, 0);
-    Patches patches =
-        new Patches(
-            new Tensor(input.view().with(matrix, Optional.empty()), input.array(), input.offset()),
-            one,
-            one,
-            1,
-            parameters.batches());
+    Patches patches = rows(tensors.input(node, 0), parameters.batches(), parameters.inputSize());
     return Products.lower(
         node, tensors, patches, tensors.output(node), parameters.quantized(), budget);
+  }
+
+  /** Returns the rows of an input, seen as a matrix. */
+  static Patches rows(Tensor input, int rows, int columns) {
+    Shape matrix = Shape.of(1, 1, rows, columns);
+    Window one = new Window(1, 1, 1, 0, 0);
+    return new Patches(
+        new Tensor(input.view().with(matrix, Optional.empty()), input.array(), input.offset()),
+        one,
+        one,
+        1,
+        rows);
   }
 }

@@ -16,7 +16,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Optional;
 
-/** Makes steps of operations that are matrix products with constant weights, one row each unit. */
+/** Makes steps of operations that are matrix products with constant weights. */
 public final class Products {
   private Products() {}
 
@@ -34,11 +34,9 @@ public final class Products {
       Tensor output,
       Optional<Accumulation> quantized,
       Budget budget) {
-    OperandView filter = node.operation().view().input(1);
-    int operand = node.inputs().get(1);
     MemorySegment bias = node.operation().view().input(2).value().orElseThrow();
     int depth = patches.columns();
-    int columns = filter.shape().dimension(0);
+    int columns = node.operation().view().input(1).shape().dimension(0);
     if (quantized.isEmpty()) {
       return new FloatProduct(
           patches,
@@ -50,28 +48,50 @@ public final class Products {
     }
     Accumulation accumulation = quantized.get();
     Weights weights =
-        tensors
-            .weights()
-            .next(
-                () -> {
-                  byte[] values = filter.value().orElseThrow().toArray(ValueLayout.JAVA_BYTE);
-                  int flip = Stored.flip(filter.type());
-                  int zero = accumulation.filterZeroPoint() - flip;
-                  PackedMatrix.Elements elements =
-                      (row, column) -> (byte) (values[column * depth + row] ^ flip) - zero;
-                  int largest = largestInput(patches.source());
-                  return new Weights(
-                      operand,
-                      PackedMatrix.of(depth, columns, elements),
-                      ExactParts.of(elements, depth, columns, patches.channels(), largest));
-                });
+        integers(node, tensors, patches, columns, accumulation.filterZeroPoint(), 1, depth);
     return new QuantizedProduct(
         patches,
         new Product(weights.matrix(), new float[columns]),
-        new Requantizer(accumulation, Stored.ints(bias), weights.parts().largest()),
+        Optional.of(new Requantizer(accumulation, Stored.ints(bias), weights.parts().largest())),
         output,
         weights.parts().bounds(),
         budget);
+  }
+
+  /**
+   * The packed weights of an integer product, which input 1 holds.
+   *
+   * @param patches the left matrix
+   * @param columns of the result
+   * @param rowStride elements from one step of the depth to the next
+   * @param columnStride elements from one column to the next
+   */
+  static Weights integers(
+      Node node,
+      Tensors tensors,
+      Patches patches,
+      int columns,
+      int zeroPoint,
+      int rowStride,
+      int columnStride) {
+    OperandView filter = node.operation().view().input(1);
+    int depth = patches.columns();
+    return tensors
+        .weights()
+        .next(
+            () -> {
+              byte[] values = filter.value().orElseThrow().toArray(ValueLayout.JAVA_BYTE);
+              int flip = Stored.flip(filter.type());
+              int zero = zeroPoint - flip;
+              PackedMatrix.Elements elements =
+                  (row, column) ->
+                      (byte) (values[row * rowStride + column * columnStride] ^ flip) - zero;
+              int largest = largestInput(patches.source());
+              return new Weights(
+                  node.inputs().get(1),
+                  PackedMatrix.of(depth, columns, elements),
+                  ExactParts.of(elements, depth, columns, patches.channels(), largest));
+            });
   }
 
   /** The packed weights of an input that holds a row of floats for each column of the result. */

@@ -17,19 +17,21 @@ import io.thalamus.simd.program.Scratch;
 import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
 import java.util.List;
+import java.util.Optional;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.VectorOperators;
 
 /**
- * A convolution or a fully connected layer of 8-bit integers, exact: patches are copied as floats
- * less the zero point, and multiplied by the float kernels over parts of the depth that are so
- * short that every sum stays below 2^24, where floats are exact. Sums of parts are added as ints.
+ * A convolution, a fully connected layer or a product of 8-bit integers, exact: patches are copied
+ * as floats less the zero point, and multiplied by the float kernels over parts of the depth that
+ * are so short that every sum stays below 2^24, where floats are exact. Sums of parts are added as
+ * ints.
  */
 public final class QuantizedProduct implements Step {
   private final Patches patches;
   private final Product product;
-  private final Requantizer requantizer;
+  private final Optional<Requantizer> requantizer;
   private final Tensor output;
   private final Grid grid;
 
@@ -37,12 +39,13 @@ public final class QuantizedProduct implements Step {
   private final int[] parts;
 
   /**
+   * @param requantizer from sums to bytes; empty where sums of 32 bits are the results
    * @param parts where in the depth the exact parts begin, in order, and the depth
    */
   QuantizedProduct(
       Patches patches,
       Product product,
-      Requantizer requantizer,
+      Optional<Requantizer> requantizer,
       Tensor output,
       List<Integer> parts,
       Budget budget) {
@@ -67,7 +70,12 @@ public final class QuantizedProduct implements Step {
 
   @Override
   public int scratchInts() {
-    return parts.length > 2 ? sums() : 0;
+    return isWhole() ? 0 : sums();
+  }
+
+  /** Returns true if the float sums of a tile are all that its results are made of. */
+  private boolean isWhole() {
+    return parts.length == 2 && requantizer.isPresent();
   }
 
   private int sums() {
@@ -92,7 +100,7 @@ public final class QuantizedProduct implements Step {
     rows.paddedResult(scratch.floats, sumsAt - begin, distance);
     rows.left(scratch.floats, Lanes.LEAD);
     rows.addNothing();
-    boolean isWhole = parts.length == 2;
+    boolean isWhole = isWhole();
     for (int part = 0; part < parts.length - 1; part++) {
       int from = parts[part];
       int partEnd = parts[part + 1];
@@ -113,15 +121,22 @@ public final class QuantizedProduct implements Step {
     int to = output.offset() + first * columns + begin;
     boolean isScalar = frame.isScalar;
     int count = rows.count;
+    if (requantizer.isEmpty()) {
+      for (int row = 0; row < count; row++) {
+        System.arraycopy(
+            scratch.ints, row * distance, frame.ints(output), to + row * columns, end - begin);
+      }
+      return;
+    }
+    Requantizer toBytes = requantizer.get();
     byte[] out = frame.bytes(output);
     byte[] spare = scratch.spareBytes;
     if (isWhole) {
       float[] sums = scratch.floats;
-      requantizer.store(
-          isScalar, sums, sumsAt, distance, count, begin, end, out, to, columns, spare);
+      toBytes.store(isScalar, sums, sumsAt, distance, count, begin, end, out, to, columns, spare);
     } else {
       int[] sums = scratch.ints;
-      requantizer.store(isScalar, sums, 0, distance, count, begin, end, out, to, columns, spare);
+      toBytes.store(isScalar, sums, 0, distance, count, begin, end, out, to, columns, spare);
     }
   }
 
