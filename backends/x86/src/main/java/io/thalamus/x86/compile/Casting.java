@@ -110,7 +110,7 @@ public final class Casting {
     long count = source.bytes() / read;
     for (long at = 0; at < count; at += LONGEST) {
       WideFloats part = new WideFloats(isNarrowed, (int) Math.min(LONGEST, count - at));
-      program.call(part, source, at * read, target, at * written, 1);
+      program.call(part, source.at(at * read), target.at(at * written));
     }
   }
 
@@ -119,7 +119,7 @@ public final class Casting {
     long count = target.bytes() / Long.BYTES;
     for (long at = 0; at < count; at += LONGEST) {
       WideIntegers part = new WideIntegers(false, (int) Math.min(LONGEST, count - at));
-      program.call(part, source, at * Integer.BYTES, target, at * Long.BYTES, 1);
+      program.call(part, source.at(at * Integer.BYTES), target.at(at * Long.BYTES));
     }
   }
 
@@ -127,15 +127,12 @@ public final class Casting {
   private static void narrow(Place source, Place target, ProgramBuilder program) {
     int count = Math.toIntExact(target.bytes() / Integer.BYTES);
     Place status = program.place(CheckedIndexes.STATUS);
-    program.call(new WideIntegers(true, count), source, 0, status, 0, 1);
+    program.call(new WideIntegers(true, count), source.at(0), status.at(0));
     program.check(status, 0, 0);
     program.call(
         new Strided(Integer.BYTES, count, Long.BYTES, Integer.BYTES, 0, 0),
-        source,
-        0,
-        target,
-        0,
-        1);
+        source.at(0),
+        target.at(0));
   }
 
   /**
@@ -243,7 +240,7 @@ public final class Casting {
       ProgramBuilder program) {
     for (long at = 0; at < count; at += LONGEST) {
       Cast cast = new Cast(from, to, isTruncated, (int) Math.min(LONGEST, count - at));
-      program.call(cast, source, at * from.size(), target, at * to.size(), 1);
+      program.call(cast, source.at(at * from.size()), target.at(at * to.size()));
     }
   }
 

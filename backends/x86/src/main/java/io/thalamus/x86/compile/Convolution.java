@@ -59,9 +59,6 @@ public final class Convolution {
   private final Spot output;
   private final int vectors;
 
-  /** A byte of a place. */
-  private record Spot(Place place, long at) {}
-
   /**
    * A convolution over rows that already have their padding.
    *
@@ -210,10 +207,7 @@ public final class Convolution {
       long to = (long) run.begin() * products.rows() * products.columns() * Float.BYTES;
       Convolution product =
           new Convolution(
-              program,
-              layer,
-              new Spot(first, run.firstOffset() * Float.BYTES),
-              new Spot(operands.output(), to));
+              program, layer, first.at(run.firstOffset() * Float.BYTES), operands.output().at(to));
       List<Panel> packed =
           panels.computeIfAbsent(new Packed(run.second(), product.vectors), _ -> product.pack());
       calls.add(() -> product.emit(packed));
@@ -239,11 +233,8 @@ public final class Convolution {
                 Math.min(STRIP, rows - row), columns, columns * Float.BYTES, rows * Float.BYTES);
         program.call(
             strip,
-            from,
-            at + (long) row * columns * Float.BYTES,
-            to,
-            at + (long) row * Float.BYTES,
-            1);
+            from.at(at + (long) row * columns * Float.BYTES),
+            to.at(at + (long) row * Float.BYTES));
       }
     }
     return to;
@@ -317,12 +308,11 @@ public final class Convolution {
       Place output,
       ProgramBuilder program) {
     Layer layer = Layer.ofRows(rows, inner, columns, weights);
-    return new Convolution(program, layer, new Spot(source, 0), new Spot(output, 0));
+    return new Convolution(program, layer, source.at(0), output.at(0));
   }
 
   private static void emit(Layer layer, Place source, Place output, ProgramBuilder program) {
-    Convolution convolution =
-        new Convolution(program, layer, new Spot(source, 0), new Spot(output, 0));
+    Convolution convolution = new Convolution(program, layer, source.at(0), output.at(0));
     convolution.emit(convolution.pack());
   }
 
@@ -392,7 +382,7 @@ public final class Convolution {
       int part = Math.min(MOST_REPEATED, count - at);
       Strided copy = new Strided(size, part, size, times * size, 0, 0);
       for (int i = 0; i < times; i++) {
-        program.call(copy, from, (long) at * size, to, ((long) at * times + i) * size, 1);
+        program.call(copy, from.at((long) at * size), to.at(((long) at * times + i) * size));
       }
     }
     return to;
@@ -418,13 +408,19 @@ public final class Convolution {
     for (int b = 0; b < input.dimension(0); b++) {
       long at = b * batch;
       if (height.before() > 0) {
-        program.call(zeros, from, 0, to, at, height.before());
+        program.call(zeros, height.before(), from.at(0), to.at(at));
       }
       program.call(
-          copies, from, (long) b * rows * bytes, to, at + (long) height.before() * padded, rows);
+          copies,
+          rows,
+          from.at((long) b * rows * bytes),
+          to.at(at + (long) height.before() * padded));
       if (height.after() > 0) {
         program.call(
-            zeros, from, 0, to, at + (long) (height.before() + rows) * padded, height.after());
+            zeros,
+            height.after(),
+            from.at(0),
+            to.at(at + (long) (height.before() + rows) * padded));
       }
     }
     return to;
@@ -498,7 +494,7 @@ public final class Convolution {
     int cell = layer.channels() * Float.BYTES;
     boolean isJoined = !layer.isDepthwise() && layer.width().dilation() == 1;
     return new Taps(
-        panel.place().isEmpty(),
+        panel.at().place() == null,
         false,
         layer.isDepthwise(),
         rows,
@@ -536,15 +532,6 @@ public final class Convolution {
     long products =
         (long) taps.rows() * taps.channels() * taps.height() * taps.width() * taps.run();
     int most = (int) Math.max(1, MOST_PRODUCTS / products);
-    program.callInParts(
-        taps,
-        source.place(),
-        source.at() + from,
-        output.place(),
-        output.at() + to,
-        panel.place().orElse(null),
-        panel.at(),
-        blocks,
-        most);
+    program.callInParts(taps, blocks, most, source.plus(from), output.plus(to), panel.at());
   }
 }

@@ -47,19 +47,16 @@ final class DynamicQuantization {
     Place most = reduced(Reducing.MAXIMUM, source, count, program);
     Place least = reduced(Reducing.MINIMUM, source, count, program);
     Place found = program.place(2 * Float.BYTES);
-    program.call(new FoundScale(), most, 0, found, 0, least, 0);
+    program.call(new FoundScale(), most.at(0), found.at(0), least.at(0));
     for (int from = 0; from < count; from += LONGEST) {
       program.call(
           FloatsToBytes.found(Math.min(LONGEST, count - from)),
-          source,
-          (long) from * Float.BYTES,
-          operands.output(),
-          from,
-          found,
-          0);
+          source.at((long) from * Float.BYTES),
+          operands.output().at(from),
+          found.at(0));
     }
-    program.call(copy(Float.BYTES), found, 0, operands.output(1), 0, 1);
-    program.call(copy(1), found, Float.BYTES, operands.output(2), 0, 1);
+    program.call(copy(Float.BYTES), found.at(0), operands.output(1).at(0));
+    program.call(copy(1), found.at(Float.BYTES), operands.output(2).at(0));
   }
 
   private static Strided copy(int bytes) {
@@ -74,17 +71,14 @@ final class DynamicQuantization {
       int from = part * LONGEST;
       program.call(
           new ReducedRows(kind, Math.min(LONGEST, count - from)),
-          source,
-          (long) from * Float.BYTES,
-          ofParts,
-          (long) part * Float.BYTES,
-          1);
+          source.at((long) from * Float.BYTES),
+          ofParts.at((long) part * Float.BYTES));
     }
     if (parts == 1) {
       return ofParts;
     }
     Place result = program.place(Float.BYTES);
-    program.call(new ReducedRows(kind, parts), ofParts, 0, result, 0, 1);
+    program.call(new ReducedRows(kind, parts), ofParts.at(0), result.at(0));
     return result;
   }
 

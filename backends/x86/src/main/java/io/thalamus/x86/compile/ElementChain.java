@@ -7,7 +7,6 @@ import io.thalamus.model.Shape;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.x86.compile.BroadcastRuns.Run;
-import io.thalamus.x86.compile.ProgramBuilder.Spot;
 import io.thalamus.x86.kernel.Chain;
 import io.thalamus.x86.kernel.Chain.Operand;
 import io.thalamus.x86.kernel.Chain.Source;
@@ -126,13 +125,11 @@ final class ElementChain {
           for (int i = 0; i < tensors.size(); i++) {
             Run run = block.tensors().get(i);
             sources.add(new Source(run.isRepeated(), run.step()));
-            spots.add(new Spot(tensors.get(i).place(), run.at() * Float.BYTES));
+            spots.add(tensors.get(i).place().at(run.at() * Float.BYTES));
           }
-          spots.add(Function.WRITTEN, new Spot(result, block.result() * size));
-          if (tensors.size() == 1) {
-            spots.add(spots.getFirst());
-          }
-          program.call(new Chain(sources, steps, block.count()), spots, block.blocks());
+          spots.add(Function.WRITTEN, result.at(block.result() * size));
+          program.call(
+              new Chain(sources, steps, block.count()), block.blocks(), spots.toArray(Spot[]::new));
         });
   }
 }

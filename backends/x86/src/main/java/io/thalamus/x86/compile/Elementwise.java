@@ -126,7 +126,7 @@ public final class Elementwise {
     long count = from.bytes() / Float.BYTES;
     for (long at = 0; at < count; at += LONGEST) {
       int length = (int) Math.min(LONGEST, count - at);
-      program.call(function.apply(length), from, at * Float.BYTES, to, at * Float.BYTES, 1);
+      program.call(function.apply(length), from.at(at * Float.BYTES), to.at(at * Float.BYTES));
     }
   }
 
@@ -212,7 +212,7 @@ public final class Elementwise {
       int length = (int) Math.min(LONGEST, count - at);
       long from = at * Float.BYTES;
       Pairs pairs = new Pairs(Pair.MUL, length, false, false, FusedActivation.NONE);
-      program.call(pairs, first, from, to, from, second, from);
+      program.call(pairs, first.at(from), to.at(from), second.at(from));
     }
   }
 

@@ -109,7 +109,7 @@ public final class Finding {
     int rows = axis.outer() * axis.inner();
     FunctionSource found = new FoundRows(isLargest, isInteger, axis.size());
     int most = Math.max(1, LONGEST / axis.size());
-    program.callInParts(found, from, 0, operands.output(), 0, rows, most);
+    program.callInParts(found, rows, most, from.at(0), operands.output().at(0));
   }
 
   /** Returns where elements along the axis stand beside each other. */
@@ -123,7 +123,7 @@ public final class Finding {
         Transposed strip =
             new Transposed(Math.min(STRIP, axis.size() - first), axis.inner(), row, column);
         program.call(
-            strip, from, begin + (long) first * row, to, begin + (long) first * Float.BYTES, 1);
+            strip, from.at(begin + (long) first * row), to.at(begin + (long) first * Float.BYTES));
       }
     }
     return to;
@@ -160,11 +160,9 @@ public final class Finding {
     for (int row = 0; row < top.rows(); row += most) {
       program.call(
           rows,
-          keys,
-          (long) row * top.rowLength() * Integer.BYTES,
-          sorted,
-          row * rows.bytes(),
-          Math.min(most, top.rows() - row));
+          Math.min(most, top.rows() - row),
+          keys.at((long) row * top.rowLength() * Integer.BYTES),
+          sorted.at(row * rows.bytes()));
       // Bytes behind a row belong to the next one.
       program.barrier();
     }
@@ -199,11 +197,8 @@ public final class Finding {
       int some = (int) Math.min(LONGEST, count - first);
       program.call(
           new Strided(Integer.BYTES, some, Long.BYTES, Integer.BYTES, 0, 0),
-          from,
-          first * Long.BYTES + at,
-          to,
-          first * Integer.BYTES,
-          1);
+          from.at(first * Long.BYTES + at),
+          to.at(first * Integer.BYTES));
     }
   }
 
@@ -243,21 +238,18 @@ public final class Finding {
     for (int outer = 0; outer < lookup.outer(); outer++) {
       program.callInParts(
           rows,
-          operands.input(lookup.valueInput()),
-          outer * table,
-          operands.output(),
-          (long) outer * lookup.indexes() * row,
-          places,
-          indexes.places(),
           lookup.indexes(),
-          most);
+          most,
+          operands.input(lookup.valueInput()).at(outer * table),
+          operands.output().at((long) outer * lookup.indexes() * row),
+          places.at(indexes.places()));
     }
   }
 
   /** Returns where it is told where rows begin; a run that meets a wrong index fails. */
   private static Place check(CheckedIndexes indexes, Place from, ProgramBuilder program) {
     Place places = program.place(indexes.bytes());
-    program.call(indexes, from, 0, places, 0, 1);
+    program.call(indexes, from.at(0), places.at(0));
     for (int i = 0; i < indexes.limits().size(); i++) {
       program.check(places, i * CheckedIndexes.STATUS, indexes.limits().get(i));
     }
@@ -297,14 +289,11 @@ public final class Finding {
     int most = Math.max(1, LONGEST * Float.BYTES / slice);
     program.callInParts(
         rows,
-        operands.input(0),
-        0,
-        operands.output(),
-        0,
-        places,
-        indexes.places(),
         slices.tuples(),
-        most);
+        most,
+        operands.input(0).at(0),
+        operands.output().at(0),
+        places.at(indexes.places()));
   }
 
   private static void lookup(
@@ -331,11 +320,9 @@ public final class Finding {
                 size, lookup.rowLength(), size, size, Math.toIntExact((long) step * row), row);
         program.call(
             rows,
-            source,
-            ((long) outer * lookup.rows() + indexes[first]) * row,
-            operands.output(),
-            ((long) outer * indexes.length + first) * row,
-            end - first);
+            end - first,
+            source.at(((long) outer * lookup.rows() + indexes[first]) * row),
+            operands.output().at(((long) outer * indexes.length + first) * row));
       }
     }
   }

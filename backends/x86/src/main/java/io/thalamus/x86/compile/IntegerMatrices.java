@@ -93,18 +93,15 @@ final class IntegerMatrices {
             FusedActivation.NONE);
     program.call(
         row,
-        operands.input(0),
-        (first.offset() + k * first.columnStride()) * Integer.BYTES,
-        to,
-        at * Integer.BYTES,
-        operands.input(1),
-        (second.offset() + k * second.rowStride()) * Integer.BYTES,
-        products.rows());
+        products.rows(),
+        operands.input(0).at((first.offset() + k * first.columnStride()) * Integer.BYTES),
+        to.at(at * Integer.BYTES),
+        operands.input(1).at((second.offset() + k * second.rowStride()) * Integer.BYTES));
   }
 
   private static void add(
       Place one, Place other, Place to, long at, int count, ProgramBuilder program) {
     Pairs sum = new Pairs(Pair.INT_ADD, count, false, false, FusedActivation.NONE);
-    program.call(sum, one, 0, to, at * Integer.BYTES, other, 0);
+    program.call(sum, one.at(0), to.at(at * Integer.BYTES), other.at(0));
   }
 }

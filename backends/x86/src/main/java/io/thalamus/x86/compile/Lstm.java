@@ -166,7 +166,7 @@ final class Lstm {
     if (parameters.hasScratchOutput()) {
       Place scratch = operands.output(0);
       PaddedRows zeros = new PaddedRows(Math.toIntExact(scratch.bytes()), 0, 0);
-      program.call(zeros, program.zero(), 0, scratch, 0, 1);
+      program.call(zeros, program.zero().at(0), scratch.at(0));
     }
     for (Pass pass : parameters.passes()) {
       new Lstm(operation, operands, program, pass).emit();
@@ -201,13 +201,10 @@ final class Lstm {
   private void plainStep(long sums, long old, long next) {
     program.call(
         cells(Part.WHOLE, steps.stateStep()),
-        steps.sums,
-        sums,
-        steps.states,
-        next,
-        steps.states,
-        old,
-        batches);
+        batches,
+        steps.sums.at(sums),
+        steps.states.at(next),
+        steps.states.at(old));
   }
 
   /** The last gate sees the states that the others have made. */
@@ -219,13 +216,10 @@ final class Lstm {
     normalize(0, last, sums);
     program.call(
         cells(Part.STATES, steps.stateStep()),
-        steps.sums,
-        sums,
-        steps.states,
-        next,
-        steps.states,
-        old,
-        batches);
+        batches,
+        steps.sums.at(sums),
+        steps.states.at(next),
+        steps.states.at(old));
     see(last, next, sums);
     normalize(last, 1, sums);
     long at = sums + (long) last * gateBytes;
@@ -245,13 +239,10 @@ final class Lstm {
   private void output(long gate, long states, Place to, long target, int targetStep) {
     program.call(
         cells(Part.OUTPUTS, targetStep),
-        steps.sums,
-        gate,
-        to,
-        target,
-        steps.states,
-        states,
-        batches);
+        batches,
+        steps.sums.at(gate),
+        to.at(target),
+        steps.states.at(states));
   }
 
   private void see(int gate, long states, long sums) {
@@ -277,12 +268,13 @@ final class Lstm {
       long at = sums + skipped + (long) b * steps.batchStep();
       Place all = steps.sums;
       program.barrier();
-      program.call(new NormalizedRows(true, cell.cells(), LEAST_VARIANCE), all, at, all, at, count);
+      program.call(
+          new NormalizedRows(true, cell.cells(), LEAST_VARIANCE), count, all.at(at), all.at(at));
       int floats = count * cell.cells();
       Pairs factors = new Pairs(Pair.MUL, floats, false, false, FusedActivation.NONE);
-      program.call(factors, all, at, all, at, norms.get().factors(), skipped);
+      program.call(factors, all.at(at), all.at(at), norms.get().factors().at(skipped));
       Pairs biases = new Pairs(Pair.ADD, floats, false, false, FusedActivation.NONE);
-      program.call(biases, all, at, all, at, norms.get().biases(), skipped);
+      program.call(biases, all.at(at), all.at(at), norms.get().biases().at(skipped));
     }
   }
 
@@ -298,6 +290,6 @@ final class Lstm {
   private void bound(Pair pair, float limit, long at) {
     Place bound = program.once(List.of(pair, limit), () -> place(limit));
     Pairs pairs = new Pairs(pair, cell.outputs(), false, true, FusedActivation.NONE);
-    program.call(pairs, steps.states, at, steps.states, at, bound, 0);
+    program.call(pairs, steps.states.at(at), steps.states.at(at), bound.at(0));
   }
 }

@@ -100,7 +100,7 @@ public final class Moving {
         for (long at = 0; at < count; at += LONGEST) {
           int part = (int) Math.min(LONGEST, count - at);
           Strided fill = new Strided(size, part, 0, size, 0, 0);
-          program.call(fill, value, 0, output, at * size, 1);
+          program.call(fill, value.at(0), output.at(at * size));
         }
       }
     }
@@ -168,11 +168,8 @@ public final class Moving {
                 writeStep);
         program.call(
             square,
-            source,
-            (begin.from() + column) * Float.BYTES + (long) row * readStep,
-            target,
-            (begin.to() + row) * Float.BYTES + (long) column * writeStep,
-            1);
+            source.at((begin.from() + column) * Float.BYTES + (long) row * readStep),
+            target.at((begin.to() + row) * Float.BYTES + (long) column * writeStep));
       }
     }
   }
@@ -204,12 +201,11 @@ public final class Moving {
       int most = Math.max(1, LONGEST / count);
       program.callInParts(
           copy,
-          source,
-          begin.from() * size + (long) at * readStep + Math.min(0, (count - 1L) * readStep),
-          target,
-          begin.to() * size + (long) at * writeStep,
           runs.size(),
-          most);
+          most,
+          source.at(
+              begin.from() * size + (long) at * readStep + Math.min(0, (count - 1L) * readStep)),
+          target.at(begin.to() * size + (long) at * writeStep));
     }
   }
 }

@@ -128,7 +128,7 @@ public final class Normalization {
             operation.view().input(0).zeroPoint(),
             operation.view().output().zeroPoint());
     int most = Math.max(1, LONGEST / cells.reduced());
-    program.callInParts(row, operands.input(0), 0, operands.output(), 0, cells.outer(), most);
+    program.callInParts(row, cells.outer(), most, operands.input(0).at(0), operands.output().at(0));
   }
 
   /** Neighbours are not too many, and no call takes too long. */
@@ -171,7 +171,7 @@ public final class Normalization {
     int wide = count + 2 * radius * cells.inner();
     Place padded = program.place((long) rows * wide * Float.BYTES);
     PaddedRows copy = new PaddedRows(margin, count * Float.BYTES, margin);
-    program.call(copy, from, 0, padded, 0, rows);
+    program.call(copy, rows, from.at(0), padded.at(0));
     Place sums = from;
     int most = Math.max(1, LONGEST / count);
     for (int i = 0; i <= 2 * radius; i++) {
@@ -188,14 +188,11 @@ public final class Normalization {
               FusedActivation.NONE);
       program.callInParts(
           added,
-          isFirst ? padded : sums,
-          0,
-          next,
-          0,
-          padded,
-          (long) i * cells.inner() * Float.BYTES,
           rows,
-          most);
+          most,
+          (isFirst ? padded : sums).at(0),
+          next.at(0),
+          padded.at((long) i * cells.inner() * Float.BYTES));
       program.nextStep();
       sums = next;
     }
@@ -204,7 +201,7 @@ public final class Normalization {
 
   private static void rows(
       NormalizedRows row, int rows, Place from, Place to, ProgramBuilder program) {
-    program.callInParts(row, from, 0, to, 0, rows, Math.max(1, LONGEST / row.count()));
+    program.callInParts(row, rows, Math.max(1, LONGEST / row.count()), from.at(0), to.at(0));
   }
 
   private static boolean isInstance(OperationView operation) {

@@ -29,6 +29,11 @@ final class Place {
     return offset;
   }
 
+  /** Returns what stands from some byte on. */
+  Spot at(long from) {
+    return new Spot(this, from);
+  }
+
   /** Has it kept during a step. */
   void use(int step) {
     first = Math.min(first, step);

@@ -146,7 +146,7 @@ public final class Pooling {
       long written =
           (((long) batch * result.dimension(1) + y) * result.dimension(2) + x) * (long) cell;
       int most = (int) Math.max(1, LONGEST / ((long) rows * cells * input.dimension(3)));
-      program.callInParts(run, from, read, to, written, count, most);
+      program.callInParts(run, count, most, from.at(read), to.at(written));
     }
   }
 }

@@ -63,17 +63,6 @@ final class ProgramBuilder {
   private final Set<Place> writtenInGroup = new HashSet<>();
   private long bytesOfGroup;
 
-  /**
-   * A place, or the constants, from some byte on.
-   *
-   * @param place null for the constants
-   */
-  record Spot(Place place, long at) {
-    private long offset() {
-      return place == null ? at : place.offset() + at;
-    }
-  }
-
   /** A call; the spots are in the order of the function's arguments. */
   private record Call(Function function, List<Spot> spots, long blocks) {}
 
@@ -174,109 +163,38 @@ final class ProgramBuilder {
     return constants.add(value);
   }
 
-  /** Calls a function that reads one place. */
-  void call(FunctionSource function, Place read, long from, Place written, long to, long blocks) {
-    call(function, read, from, written, to, read, 0, blocks);
-  }
-
-  /** Calls a function that reads two places. */
-  void call(
-      FunctionSource function,
-      Place read,
-      long from,
-      Place written,
-      long to,
-      Place other,
-      long o2) {
-    call(function, read, from, written, to, other, o2, 1);
-  }
-
-  /** Calls a function that reads a place and constants. */
-  void call(
-      FunctionSource function,
-      Place read,
-      long from,
-      Place written,
-      long to,
-      long constant,
-      long blocks) {
-    call(function, read, from, written, to, null, constant, blocks);
-  }
-
-  /** Calls a function that reads two places, for some blocks. */
-  void call(
-      FunctionSource function,
-      Place read,
-      long from,
-      Place written,
-      long to,
-      Place other,
-      long o2,
-      long blocks) {
-    call(function.emit(emitter), read, from, written, to, other, o2, blocks);
-  }
-
-  private void call(
-      Function function,
-      Place read,
-      long from,
-      Place written,
-      long to,
-      Place other,
-      long o2,
-      long blocks) {
-    Spot last = new Spot(function.isConstant() ? null : other, o2);
-    call(new Call(function, List.of(new Spot(read, from), new Spot(written, to), last), blocks));
+  /** Calls a function for one block. */
+  void call(FunctionSource function, Spot... spots) {
+    call(function, 1, spots);
   }
 
   /**
    * Calls a function for some blocks.
    *
-   * @param spots in the order of its arguments
+   * @param spots in the order of its arguments: what is read, what is written, and what else is
+   *     read
    */
-  void call(FunctionSource function, List<Spot> spots, long blocks) {
-    call(new Call(function.emit(emitter), spots, blocks));
+  void call(FunctionSource function, long blocks, Spot... spots) {
+    call(function.emit(emitter), 0, blocks, spots);
   }
 
-  /** Calls a function that reads one place, for some blocks at a time at the most. */
-  void callInParts(
-      FunctionSource function,
-      Place read,
-      long from,
-      Place written,
-      long to,
-      long blocks,
-      long most) {
-    callInParts(function, read, from, written, to, read, 0, blocks, most);
-  }
-
-  /**
-   * Calls a function that reads two places, for some blocks at a time at the most.
-   *
-   * @param other null where {@code o2} says where constants stand
-   */
-  void callInParts(
-      FunctionSource function,
-      Place read,
-      long from,
-      Place written,
-      long to,
-      Place other,
-      long o2,
-      long blocks,
-      long most) {
+  /** Calls a function for some blocks at a time at the most. */
+  void callInParts(FunctionSource function, long blocks, long most, Spot... spots) {
     Function emitted = function.emit(emitter);
     for (long block = 0; block < blocks; block += most) {
-      call(
-          emitted,
-          read,
-          from + block * emitted.read().next(),
-          written,
-          to + block * emitted.written().next(),
-          other,
-          o2 + block * emitted.other().next(),
-          Math.min(most, blocks - block));
+      call(emitted, block, Math.min(most, blocks - block), spots);
     }
+  }
+
+  private void call(Function function, long block, long blocks, Spot... spots) {
+    if (function.extents().stream().skip(spots.length).anyMatch(extent -> extent.first() > 0)) {
+      throw new IllegalStateException("a call has only " + spots.length + " arguments");
+    }
+    List<Spot> moved = new ArrayList<>();
+    for (int i = 0; i < spots.length; i++) {
+      moved.add(spots[i].plus(block * function.extent(i).next()));
+    }
+    call(new Call(function, moved, blocks));
   }
 
   private void call(Call call) {

@@ -130,11 +130,8 @@ public final class Recurrence {
             for (int b = 0; b < sequence.batches(); b++) {
               program.call(
                   activated,
-                  steps.sums,
-                  sums + (long) b * steps.batchStep(),
-                  steps.states,
-                  next + (long) b * steps.stateStep(),
-                  1);
+                  steps.sums.at(sums + (long) b * steps.batchStep()),
+                  steps.states.at(next + (long) b * steps.stateStep()));
             }
           });
       steps.write(operands.output(pass.route().output()), 0, units);

@@ -113,7 +113,7 @@ public final class Reduction {
     if (cells.inner() == 1) {
       FunctionSource rows = new ReducedRows(kind, cells.reduced());
       int most = Math.max(1, LONGEST / cells.reduced());
-      program.callInParts(rows, from, 0, to, 0, cells.outer(), most);
+      program.callInParts(rows, cells.outer(), most, from.at(0), to.at(0));
       return;
     }
     int neighbours = Math.min(cells.inner(), Math.max(LEAST_NEIGHBOURS, LONGEST / cells.reduced()));
@@ -146,6 +146,6 @@ public final class Reduction {
             FusedActivation.NONE);
     int most = (int) Math.max(1, LONGEST / ((long) cells.reduced() * some));
     long at = (long) first * Float.BYTES;
-    program.callInParts(run, from, at, to, at, cells.outer(), most);
+    program.callInParts(run, cells.outer(), most, from.at(at), to.at(at));
   }
 }

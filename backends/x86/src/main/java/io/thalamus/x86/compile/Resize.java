@@ -122,18 +122,16 @@ public final class Resize {
     int most = Math.max(1, LONGEST / channels);
     for (int x = 0; x < output.dimension(2); x++) {
       long from = (long) parameters.width().nearest(x) * cell;
-      program.callInParts(column, operands.input(0), from, wide, (long) x * cell, lines, most);
+      program.callInParts(
+          column, lines, most, operands.input(0).at(from), wide.at((long) x * cell));
     }
     Strided whole = new Strided(size, line / size, size, size, 0, 0);
     for (int b = 0; b < output.dimension(0); b++) {
       for (int y = 0; y < output.dimension(1); y++) {
         program.call(
             whole,
-            wide,
-            ((long) b * input.dimension(1) + parameters.height().nearest(y)) * line,
-            operands.output(),
-            ((long) b * output.dimension(1) + y) * line,
-            1);
+            wide.at(((long) b * input.dimension(1) + parameters.height().nearest(y)) * line),
+            operands.output().at(((long) b * output.dimension(1) + y) * line));
       }
     }
   }
@@ -163,12 +161,9 @@ public final class Resize {
       for (int b = 0; b < output.dimension(0); b++) {
         program.call(
             resized,
-            from,
-            ((long) b * input.dimension(1) + row.left()) * line,
-            to,
-            ((long) b * output.dimension(1) + y) * resultLine,
-            constant,
-            1);
+            from.at(((long) b * input.dimension(1) + row.left()) * line),
+            to.at(((long) b * output.dimension(1) + y) * resultLine),
+            Spot.ofConstant(constant));
       }
     }
   }

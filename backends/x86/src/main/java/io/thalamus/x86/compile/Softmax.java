@@ -56,7 +56,7 @@ public final class Softmax {
     int count = cells.reduced();
     SoftmaxRows row = new SoftmaxRows(count, operation.parameters(Parameters.class).beta());
     int most = Math.max(1, LONGEST / count);
-    program.callInParts(row, operands.input(0), 0, operands.output(), 0, cells.outer(), most);
+    program.callInParts(row, cells.outer(), most, operands.input(0).at(0), operands.output().at(0));
   }
 
   private static void logarithms(

@@ -98,12 +98,9 @@ final class StepProduct {
                 Optional.empty());
         program.call(
             taps,
-            from,
-            at + (long) b * step + (isOfEach ? channel : 0),
-            to,
-            target + (long) b * targetStep + channel,
-            panel.at(),
-            1);
+            from.at(at + (long) b * step + (isOfEach ? channel : 0)),
+            to.at(target + (long) b * targetStep + channel),
+            panel.at());
       }
     }
   }

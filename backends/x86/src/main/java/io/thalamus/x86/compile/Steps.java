@@ -71,7 +71,7 @@ final class Steps {
             Float.BYTES,
             step * Float.BYTES,
             targetStep * Float.BYTES);
-    program.call(copy, from, at, to, target, rows);
+    program.call(copy, rows, from.at(at), to.at(target));
   }
 
   /** Copies a given state of so many floats to a place in the rows of states. */

@@ -70,12 +70,10 @@ final class StoredChannels {
             * channels;
     program.call(
         function,
-        source,
-        from,
-        output,
-        ((long) line * layer.resultWidth() + result) * channels,
-        panels,
-        blocks);
+        blocks,
+        source.at(from),
+        output.at(((long) line * layer.resultWidth() + result) * channels),
+        Spot.ofConstant(panels));
   }
 
   /** For each pair of vectors the numbers of its channels, then the weights of each two taps. */

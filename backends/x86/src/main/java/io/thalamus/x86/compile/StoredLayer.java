@@ -116,22 +116,20 @@ record StoredLayer(
     for (int b = 0; b < batches; b++) {
       long at = b * paddedHeight() * padded;
       if (height.before() > 0) {
-        program.call(padding, from, 0, to, at, height.before());
+        program.call(padding, height.before(), from.at(0), to.at(at));
       }
       at += height.before() * padded;
       program.callInParts(
           isWide
               ? new WidenedRows(before, row, after, zeroPoint, isSigned)
               : new PaddedRows(before, row, after, value),
-          from,
-          (long) b * sourceHeight * row,
-          to,
-          at,
           sourceHeight,
-          most);
+          most,
+          from.at((long) b * sourceHeight * row),
+          to.at(at));
       at += sourceHeight * padded;
       if (height.after() > 0) {
-        program.call(padding, from, 0, to, at, height.after());
+        program.call(padding, height.after(), from.at(0), to.at(at));
       }
     }
     return to;

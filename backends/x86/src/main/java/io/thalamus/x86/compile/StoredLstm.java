@@ -177,12 +177,9 @@ final class StoredLstm {
         long at = row + (long) gate * units;
         program.call(
             new LstmWords.Arguments(units, factor(one.input()), factor(one.recurrent())),
-            inputSums,
-            at * Float.BYTES,
-            gates,
-            at * Short.BYTES,
-            stateSums,
-            at * Float.BYTES);
+            inputSums.at(at * Float.BYTES),
+            gates.at(at * Short.BYTES),
+            stateSums.at(at * Float.BYTES));
       }
       long cell = row + (GATES - 1L) * units;
       lookUp((GATES - 1) * units, gates, row, activated, row, logistic);
@@ -190,21 +187,15 @@ final class StoredLstm {
       long own = (long) b * units;
       program.call(
           newStates,
-          activated,
-          row * Short.BYTES,
-          states,
-          own * Short.BYTES,
-          old,
-          own * Short.BYTES);
+          activated.at(row * Short.BYTES),
+          states.at(own * Short.BYTES),
+          old.at(own * Short.BYTES));
       lookUp(units, states, own, shown, own, tanhOfState);
       program.call(
           newHidden,
-          activated,
-          (row + 2L * units) * Short.BYTES,
-          hidden,
-          own,
-          shown,
-          own * Short.BYTES);
+          activated.at((row + 2L * units) * Short.BYTES),
+          hidden.at(own),
+          shown.at(own * Short.BYTES));
     }
     copy(hidden, 1, units, operands.output(0), parameters.units());
     copy(states, Short.BYTES, units, operands.output(1), parameters.units());
@@ -300,13 +291,14 @@ final class StoredLstm {
 
   private void lookUp(int count, Place from, long first, Place to, long target, long table) {
     WordTable words = new WordTable(Short.BYTES, count);
-    program.call(words, from, first * Short.BYTES, to, target * Short.BYTES, table, 1);
+    program.call(
+        words, from.at(first * Short.BYTES), to.at(target * Short.BYTES), Spot.ofConstant(table));
   }
 
   /** Copies the units that mean something. */
   private void copy(Place from, int size, int fromUnits, Place to, int toUnits) {
     Strided copy =
         new Strided(size, parameters.units(), size, size, fromUnits * size, toUnits * size);
-    program.call(copy, from, 0, to, 0, parameters.batches());
+    program.call(copy, parameters.batches(), from.at(0), to.at(0));
   }
 }

@@ -104,7 +104,7 @@ final class StoredMatrices {
     Strided column = new Strided(1, inner, rows, 1, 1, inner);
     int most = Math.max(1, LONGEST / inner);
     for (long at = 0; at < from.bytes(); at += (long) rows * inner) {
-      program.callInParts(column, from, at, to, at, rows, most);
+      program.callInParts(column, rows, most, from.at(at), to.at(at));
     }
     return to;
   }
@@ -114,7 +114,9 @@ final class StoredMatrices {
     for (long at = 0; at < first.bytes(); at += LONGEST) {
       int count = (int) Math.min(LONGEST, first.bytes() - at);
       program.call(
-          widened(accumulation.inputZeroPoint(), count, 0), first, at, rows, at * Short.BYTES, 1);
+          widened(accumulation.inputZeroPoint(), count, 0),
+          first.at(at),
+          rows.at(at * Short.BYTES));
     }
     List<Part> parts = parts();
     Map<Matrix, Place[]> panels = new HashMap<>();
@@ -168,11 +170,8 @@ final class StoredMatrices {
           program.place(numbers + (long) groups() * part.vectors() * part.length().bytes());
       program.call(
           new Strided(1, numbers, 1, 1, 0, 0),
-          program.constantPlace(bytes.array()),
-          0,
-          panel,
-          0,
-          1);
+          program.constantPlace(bytes.array()).at(0),
+          panel.at(0));
       if (words == null) {
         packRows(matrix, from, part, panel);
       } else {
@@ -199,11 +198,9 @@ final class StoredMatrices {
               row,
               accumulation.filterZeroPoint(),
               isSigned),
-          from,
-          matrix.offset() + 2L * done * row + part.channel(),
-          panel,
-          bytesOfNumbers(part) + (long) done * group,
-          some);
+          some,
+          from.at(matrix.offset() + 2L * done * row + part.channel()),
+          panel.at(bytesOfNumbers(part) + (long) done * group));
       done += some;
     }
   }
@@ -215,7 +212,7 @@ final class StoredMatrices {
     Place to = program.place((long) products.columns() * words * Short.BYTES);
     FunctionSource rows = widened(accumulation.filterZeroPoint(), inner, words - inner);
     int most = Math.max(1, LONGEST / inner);
-    program.callInParts(rows, from, matrix.offset(), to, 0, products.columns(), most);
+    program.callInParts(rows, products.columns(), most, from.at(matrix.offset()), to.at(0));
     return to;
   }
 
@@ -236,11 +233,8 @@ final class StoredMatrices {
                 group);
         program.call(
             square,
-            words,
-            (long) (part.channel() + c) * column + (long) done * Integer.BYTES,
-            panel,
-            bytesOfNumbers(part) + (long) done * group + at,
-            1);
+            words.at((long) (part.channel() + c) * column + (long) done * Integer.BYTES),
+            panel.at(bytesOfNumbers(part) + (long) done * group + at));
       }
     }
   }
@@ -306,12 +300,10 @@ final class StoredMatrices {
             Optional.of(scaling.rescale()));
     program.call(
         product,
-        rows,
-        (run.firstOffset() + (long) row * inner) * Short.BYTES,
-        output,
-        ((long) run.begin() * products.rows() + row) * products.columns() + part.channel(),
-        panel,
-        0,
-        blocks);
+        blocks,
+        rows.at((run.firstOffset() + (long) row * inner) * Short.BYTES),
+        output.at(
+            ((long) run.begin() * products.rows() + row) * products.columns() + part.channel()),
+        panel.at(0));
   }
 }

@@ -65,16 +65,13 @@ final class StoredPairTables {
                       block.second().isRepeated(),
                       block.first().step(),
                       block.second().step()),
-                  operands.input(0),
-                  block.first().at(),
-                  joined,
-                  block.result() * Short.BYTES,
-                  operands.input(1),
-                  block.second().at(),
-                  block.blocks()));
+                  block.blocks(),
+                  operands.input(0).at(block.first().at()),
+                  joined.at(block.result() * Short.BYTES),
+                  operands.input(1).at(block.second().at())));
       for (long at = 0; at < output.bytes(); at += LONGEST) {
         WordTable run = new WordTable(1, (int) Math.min(LONGEST, output.bytes() - at));
-        program.call(run, joined, at * Short.BYTES, output, at, constant, 1);
+        program.call(run, joined.at(at * Short.BYTES), output.at(at), Spot.ofConstant(constant));
       }
     };
   }

@@ -176,12 +176,9 @@ public final class StoredPairs {
                     view.output().type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
                     view.input(0).zeroPoint(),
                     view.input(1).zeroPoint()),
-                operands.input(0),
-                block.first().at(),
-                operands.output(),
-                block.result(),
-                operands.input(1),
-                block.second().at(),
-                block.blocks()));
+                block.blocks(),
+                operands.input(0).at(block.first().at()),
+                operands.output().at(block.result()),
+                operands.input(1).at(block.second().at())));
   }
 }

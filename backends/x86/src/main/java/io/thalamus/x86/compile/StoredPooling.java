@@ -208,6 +208,6 @@ public final class StoredPooling {
       long windows) {
     long seen = (long) pool.height() * pool.width() * pool.channels();
     long most = Math.max(1, MOST_SEEN / seen);
-    program.callInParts(pool, source, from, output, to, windows, most);
+    program.callInParts(pool, windows, most, source.at(from), output.at(to));
   }
 }

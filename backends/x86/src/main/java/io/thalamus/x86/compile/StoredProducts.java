@@ -191,12 +191,12 @@ final class StoredProducts {
       int some = Math.min(most, lines - line);
       program.call(
           product,
-          source.of(product.form(), layer.seeing(placement.cell())),
-          from + (long) line * product.lineStep(),
-          output,
-          to + (long) line * product.resultLineStep(),
-          panel,
-          some);
+          some,
+          source
+              .of(product.form(), layer.seeing(placement.cell()))
+              .at(from + (long) line * product.lineStep()),
+          output.at(to + (long) line * product.resultLineStep()),
+          Spot.ofConstant(panel));
       program.multiplied(products * some);
     }
   }

@@ -46,7 +46,7 @@ public final class StoredReals {
               false,
               output.zeroPoint(),
               output.scale());
-      program.call(run, operands.input(0), from * Float.BYTES, operands.output(), from, 1);
+      program.call(run, operands.input(0).at(from * Float.BYTES), operands.output().at(from));
     }
   }
 
@@ -69,7 +69,7 @@ public final class StoredReals {
     for (long at = 0; at < count; at += LONGEST) {
       BytesToFloats run =
           new BytesToFloats((int) Math.min(LONGEST, count - at), isSigned, zeroPoint, scale);
-      program.call(run, from, at, to, at * Float.BYTES, 1);
+      program.call(run, from.at(at), to.at(at * Float.BYTES));
     }
   }
 }

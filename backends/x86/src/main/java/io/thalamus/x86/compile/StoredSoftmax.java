@@ -64,13 +64,10 @@ public final class StoredSoftmax {
     int most = Math.max(1, LONGEST / count);
     program.callInParts(
         new ByteSoftmax(count, isSigned),
-        operands.input(0),
-        0,
-        operands.output(),
-        0,
-        null,
-        constant,
         lines,
-        most);
+        most,
+        operands.input(0).at(0),
+        operands.output().at(0),
+        Spot.ofConstant(constant));
   }
 }

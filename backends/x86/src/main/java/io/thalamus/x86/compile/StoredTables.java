@@ -114,7 +114,7 @@ public final class StoredTables {
     long constant = program.constant(table);
     for (long at = 0; at < from.bytes(); at += LONGEST) {
       ByteTable run = new ByteTable((int) Math.min(LONGEST, from.bytes() - at));
-      program.call(run, from, at, to, at, constant, 1);
+      program.call(run, from.at(at), to.at(at), Spot.ofConstant(constant));
     }
   }
 }

@@ -83,15 +83,16 @@ final class Svdf {
         program);
     Place kept = program.place(state.bytes());
     Strided one = new Strided(Float.BYTES, 1, Float.BYTES, Float.BYTES, Float.BYTES, row);
-    program.callInParts(one, products, 0, kept, newest, rows, LONGEST);
+    program.callInParts(one, rows, LONGEST, products.at(0), kept.at(newest));
     Strided zero = new Strided(Float.BYTES, 1, Float.BYTES, Float.BYTES, 0, row);
     program.callInParts(
-        zero, program.zero(), 0, operands.output(NEXT_STATE), newest, rows, LONGEST);
+        zero, rows, LONGEST, program.zero().at(0), operands.output(NEXT_STATE).at(newest));
     if (memory > 1) {
       Strided older = new Strided(Float.BYTES, memory - 1, Float.BYTES, Float.BYTES, row, row);
       int most = Math.max(1, LONGEST / memory);
-      program.callInParts(older, state, 0, kept, 0, rows, most);
-      program.callInParts(older, kept, Float.BYTES, operands.output(NEXT_STATE), 0, rows, most);
+      program.callInParts(older, rows, most, state.at(0), kept.at(0));
+      program.callInParts(
+          older, rows, most, kept.at(Float.BYTES), operands.output(NEXT_STATE).at(0));
     }
     multiply(parameters, operation, operands, kept, program);
   }

@@ -90,14 +90,12 @@ record TapLines(
     int most = (int) Math.max(1, MOST_PRODUCTS / products);
     program.callInParts(
         taps,
-        source,
-        line.from() + (long) call.first() * rowStep,
-        output,
-        line.to() + (long) call.first() * resultStep + (long) panel.channel() * Float.BYTES,
-        null,
-        panel.at(),
         call.blocks(),
-        most);
+        most,
+        source.at(line.from() + (long) call.first() * rowStep),
+        output.at(
+            line.to() + (long) call.first() * resultStep + (long) panel.channel() * Float.BYTES),
+        panel.at());
   }
 
   private Taps taps(int rows, Panel panel) {

@@ -202,12 +202,13 @@ public final class Truth {
     for (long at = 0; at < count; at += LONGEST) {
       int length = (int) Math.min(LONGEST, count - at);
       Strided copy = new Strided(size, length, size, size, 0, 0);
-      program.call(copy, second, at * size, operands.output(), at * size, 1);
+      program.call(copy, second.at(at * size), operands.output().at(at * size));
     }
     program.barrier();
     for (long at = 0; at < count; at += LONGEST) {
       Chosen chosen = new Chosen(size, (int) Math.min(LONGEST, count - at));
-      program.call(chosen, operands.input(0), at, operands.output(), at * size, first, at * size);
+      program.call(
+          chosen, operands.input(0).at(at), operands.output().at(at * size), first.at(at * size));
     }
   }
 

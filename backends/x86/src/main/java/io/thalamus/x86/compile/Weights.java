@@ -112,10 +112,10 @@ record Weights(
       if (!isConstant()) {
         Place place = program.place((1 + (long) depth) * vectors * lanes * Float.BYTES);
         write(place, channel, channels, vectors * lanes);
-        return new Panel(channel, channels, vectors, Optional.of(place), 0);
+        return new Panel(channel, channels, vectors, place.at(0));
       }
       long at = program.constant(constant(channel, channels, vectors * lanes));
-      return new Panel(channel, channels, vectors, Optional.empty(), at);
+      return new Panel(channel, channels, vectors, Spot.ofConstant(at));
     }
 
     /** The bias, then the weights of each tap, each as long as the vectors are. */
@@ -151,11 +151,8 @@ record Weights(
       if (bias.isPresent()) {
         program.call(
             new Strided(Float.BYTES, channels, Float.BYTES, Float.BYTES, 0, 0),
-            bias.get().place().get(),
-            (long) channel * Float.BYTES,
-            panel,
-            0,
-            1);
+            bias.get().place().get().at((long) channel * Float.BYTES),
+            panel.at(0));
       } else {
         zeros(panel, 0, channels, 0, 1);
       }
@@ -171,18 +168,19 @@ record Weights(
         if (isInOrder) {
           int step = Math.toIntExact(depthStep * Float.BYTES);
           Strided copy = new Strided(Float.BYTES, channels, Float.BYTES, Float.BYTES, step, row);
-          program.call(copy, numbers.place().get(), from + (long) k * step, panel, to, some);
+          program.call(copy, some, numbers.place().get().at(from + (long) k * step), panel.at(to));
         } else {
           int step = Math.toIntExact(channelStep * Float.BYTES);
           Transposed columns = new Transposed(channels, some, step, row);
-          program.call(columns, numbers.place().get(), from + (long) k * Float.BYTES, panel, to, 1);
+          program.call(
+              columns, numbers.place().get().at(from + (long) k * Float.BYTES), panel.at(to));
         }
       }
     }
 
     private void zeros(Place panel, long at, int count, int step, int blocks) {
       Strided fill = new Strided(Float.BYTES, count, 0, Float.BYTES, 0, step);
-      program.call(fill, program.zero(), 0, panel, at, blocks);
+      program.call(fill, blocks, program.zero().at(0), panel.at(at));
     }
   }
 
