@@ -61,10 +61,10 @@ public final class GanttPicture {
     double bottom = HEAD + lanes.size() * LANE;
     double height = bottom + MARGIN + 12;
     svg.openPage(title, width, height);
-    text(title, MARGIN, 38, 20, INK);
+    svg.words(title, MARGIN, 38, 20, INK);
     long steps = window.events().stream().filter(event -> event.is("Step")).count();
     long executions = window.events().stream().filter(event -> event.is("Execution")).count();
-    text(
+    svg.words(
         Units.plural(executions, "execution")
             + ", "
             + Units.plural(steps, "step")
@@ -93,23 +93,8 @@ public final class GanttPicture {
     }
     for (Map.Entry<String, Palette.Tone> entry : entries.entrySet()) {
       Palette.Tone tone = entry.getValue();
-      svg.empty(
-          "rect",
-          "x",
-          x,
-          "y",
-          76.0,
-          "width",
-          14.0,
-          "height",
-          14.0,
-          "rx",
-          4.0,
-          "fill",
-          tone.fill(),
-          "stroke",
-          tone.stroke());
-      text(entry.getKey(), x + 20, 87.5, 12.5, INK);
+      svg.rect(x, 76.0, 14.0, 14.0, 4.0, tone);
+      svg.words(entry.getKey(), x + 20, 87.5, 12.5, INK);
       x += 44 + entry.getKey().length() * LETTER;
     }
   }
@@ -119,20 +104,8 @@ public final class GanttPicture {
     long step = step(window.nanos());
     for (long tick = 0; tick <= window.nanos(); tick += step) {
       double x = left + CHART * tick / window.nanos();
-      svg.empty("line", "x1", x, "y1", HEAD - 6, "x2", x, "y2", bottom + 4, "stroke", LINE);
-      svg.text(
-          "text",
-          time(tick),
-          "x",
-          x,
-          "y",
-          bottom + 20,
-          "font-size",
-          11.0,
-          "text-anchor",
-          "middle",
-          "fill",
-          FAINT);
+      svg.line(x, HEAD - 6, x, bottom + 4, LINE);
+      svg.words(time(tick), x, bottom + 20, 11.0, FAINT, "text-anchor", "middle");
     }
   }
 
@@ -152,37 +125,19 @@ public final class GanttPicture {
 
   private void lane(Lane lane, double y, int index) {
     if (index > 0 && !lane.isDevice() && lanes.get(index - 1).isDevice()) {
-      svg.empty(
-          "line",
-          "x1",
-          MARGIN,
-          "y1",
-          y - 2,
-          "x2",
-          MARGIN + NAMES + CHART,
-          "y2",
-          y - 2,
-          "stroke",
-          FAINT,
-          "stroke-dasharray",
-          "2 4");
+      svg.line(MARGIN, y - 2, MARGIN + NAMES + CHART, y - 2, FAINT, "stroke-dasharray", "2 4");
     }
     String label = lane.label();
-    svg.text(
-        "text",
+    svg.words(
         label.length() > LONGEST_NAME ? label.substring(0, LONGEST_NAME - 1) + "…" : label,
-        "x",
         MARGIN + NAMES - 12,
-        "y",
         y + LANE / 2 + 4,
-        "font-size",
         12.5,
+        INK,
         "font-weight",
         lane.isDevice() ? "600" : "400",
         "text-anchor",
-        "end",
-        "fill",
-        INK);
+        "end");
     long outer = Long.MIN_VALUE;
     for (int i = 0; i < lane.bars().size(); i++) {
       TraceEvent bar = lane.bars().get(i);
@@ -203,22 +158,13 @@ public final class GanttPicture {
     Palette.Tone tone = tone(event);
     svg.open("g");
     svg.text("title", event.name() + ": " + time(event.nanos()) + " " + event.text("code"));
-    svg.empty(
-        "rect",
-        "x",
+    svg.rect(
         x,
-        "y",
         y,
-        "width",
         Math.max(NARROWEST, length),
-        "height",
         height,
-        "rx",
         length > 8 ? 3.0 : 0.0,
-        "fill",
-        tone.fill(),
-        "stroke",
-        tone.stroke(),
+        tone,
         "stroke-width",
         length > 3 ? 1.0 : 0.4);
     String name = event.is("Step") ? event.text("step").split(" ")[0] : event.name();
@@ -226,17 +172,7 @@ public final class GanttPicture {
     String label =
         fits(name + "  " + time, length) ? name + "  " + time : fits(name, length) ? name : "";
     if (isLabelled && !label.isEmpty()) {
-      svg.text(
-          "text",
-          label,
-          "x",
-          x + 6,
-          "y",
-          y + height / 2 + 3.8,
-          "font-size",
-          10.5,
-          "fill",
-          tone.text());
+      svg.words(label, x + 6, y + height / 2 + 3.8, 10.5, tone.text());
     }
     svg.close("g");
   }
@@ -251,10 +187,6 @@ public final class GanttPicture {
 
   private static boolean fits(String text, double length) {
     return text.length() * LETTER + 8 < length;
-  }
-
-  private void text(String content, double x, double y, double size, String colour) {
-    svg.text("text", content, "x", x, "y", y, "font-size", size, "fill", colour);
   }
 
   private static String time(long nanos) {

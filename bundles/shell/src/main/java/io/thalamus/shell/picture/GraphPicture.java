@@ -90,9 +90,8 @@ public final class GraphPicture {
     double height = layout.height() + HEAD + 2 * MARGIN;
     Svg svg = new Svg();
     svg.openPage(title, width, height);
-    svg.text(
-        "text", title, "x", MARGIN, "y", 38.0, "font-size", 20, "font-weight", 600, "fill", INK);
-    svg.text("text", subtitle, "x", MARGIN, "y", 60.0, "font-size", 12.5, "fill", FAINT);
+    svg.words(title, MARGIN, 38.0, 20, INK, "font-weight", 600);
+    svg.words(subtitle, MARGIN, 60.0, 12.5, FAINT);
     legend(svg, counts);
     svg.open("g", "transform", "translate(" + Svg.number(MARGIN) + "," + (HEAD + MARGIN) + ")");
     for (int i = 0; i < graph.edges().size(); i++) {
@@ -113,33 +112,8 @@ public final class GraphPicture {
     double x = MARGIN;
     for (Map.Entry<String, Integer> entry : counts.entrySet()) {
       Palette.Tone tone = tones.get(entry.getKey());
-      svg.empty(
-          "rect",
-          "x",
-          x,
-          "y",
-          76.0,
-          "width",
-          14,
-          "height",
-          14,
-          "rx",
-          4,
-          "fill",
-          tone.fill(),
-          "stroke",
-          tone.stroke());
-      svg.text(
-          "text",
-          entry.getKey() + "  " + Units.count(entry.getValue()),
-          "x",
-          x + 20,
-          "y",
-          87.5,
-          "font-size",
-          12.5,
-          "fill",
-          INK);
+      svg.rect(x, 76.0, 14, 14, 4, tone);
+      svg.words(entry.getKey() + "  " + Units.count(entry.getValue()), x + 20, 87.5, 12.5, INK);
       x += legendWidth(entry.getKey());
     }
   }
@@ -156,52 +130,33 @@ public final class GraphPicture {
                 : node.operand().name();
     svg.open("g");
     svg.text("title", tooltip(node, name));
-    svg.empty(
-        "rect",
-        "x",
+    svg.rect(
         left,
-        "y",
         place.y(),
-        "width",
         Layout.NODE_WIDTH,
-        "height",
         Layout.NODE_HEIGHT,
-        "rx",
         operation ? RADIUS : Layout.NODE_HEIGHT / 2,
-        "fill",
-        tone.fill(),
-        "stroke",
-        tone.stroke(),
+        tone,
         "stroke-width",
         1.2);
-    svg.text(
-        "text",
+    svg.words(
         cut(name, LONGEST_TITLE),
-        "x",
         place.x(),
-        "y",
         place.y() + 18,
-        "font-size",
         11.5,
+        tone.text(),
         "font-weight",
         600,
         "text-anchor",
-        "middle",
-        "fill",
-        tone.text());
-    svg.text(
-        "text",
+        "middle");
+    svg.words(
         cut(detail(node), LONGEST_DETAIL),
-        "x",
         place.x(),
-        "y",
         place.y() + 33,
-        "font-size",
         10.5,
+        tone.text(),
         "text-anchor",
         "middle",
-        "fill",
-        tone.text(),
         "fill-opacity",
         0.75);
     svg.close("g");
@@ -351,35 +306,9 @@ public final class GraphPicture {
     String text = open ? "size open" : Units.bytes(bytes);
     double width = 12 + 6.2 * text.length();
     double y = end.y() - 16;
-    svg.empty(
-        "rect",
-        "x",
-        end.x() - width / 2,
-        "y",
-        y - 9,
-        "width",
-        width,
-        "height",
-        18,
-        "rx",
-        9,
-        "fill",
-        "#fffbeb",
-        "stroke",
-        CROSSING);
-    svg.text(
-        "text",
-        text,
-        "x",
-        end.x(),
-        "y",
-        y + 3.7,
-        "font-size",
-        10.5,
-        "text-anchor",
-        "middle",
-        "fill",
-        CROSSING);
+    svg.rect(
+        end.x() - width / 2, y - 9, width, 18, 9, new Palette.Tone("#fffbeb", CROSSING, CROSSING));
+    svg.words(text, end.x(), y + 3.7, 10.5, CROSSING, "text-anchor", "middle");
   }
 
   private static String point(double x, double y) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.picture;
 
+import java.util.Arrays;
 import java.util.Locale;
+import java.util.stream.Stream;
 
 /** Writes SVG elements. Not thread-safe. */
 final class Svg {
@@ -56,6 +58,36 @@ final class Svg {
     text.setLength(text.length() - 1);
     text.append(escape(content)).append("</").append(element).append(">\n");
     return this;
+  }
+
+  /** Adds words. */
+  Svg words(String content, double x, double y, double size, String colour, Object... more) {
+    Object[] attributes = {"x", x, "y", y, "font-size", size, "fill", colour};
+    return text("text", content, joined(attributes, more));
+  }
+
+  /** Adds a line. */
+  void line(double x1, double y1, double x2, double y2, String colour, Object... more) {
+    Object[] attributes = {"x1", x1, "y1", y1, "x2", x2, "y2", y2, "stroke", colour};
+    empty("line", joined(attributes, more));
+  }
+
+  /** Adds a rectangle, of which the radius rounds the corners. */
+  void rect(
+      double x,
+      double y,
+      double width,
+      double height,
+      double radius,
+      Palette.Tone tone,
+      Object... more) {
+    Object[] place = {"x", x, "y", y, "width", width, "height", height, "rx", radius};
+    Object[] colours = {"fill", tone.fill(), "stroke", tone.stroke()};
+    empty("rect", joined(joined(place, colours), more));
+  }
+
+  private static Object[] joined(Object[] first, Object[] second) {
+    return Stream.concat(Arrays.stream(first), Arrays.stream(second)).toArray();
   }
 
   /** A number with one decimal at most. */
