@@ -28,7 +28,7 @@ record Comparison(boolean isRight, String text) {
    * Compares.
    *
    * @param peers the results of each peer
-   * @param isHybrid whether weights are quantized and activations are not
+   * @param isHybrid whether an engine may quantize activations as it runs
    * @param isHalf whether something in the file is float16
    */
   static Comparison of(

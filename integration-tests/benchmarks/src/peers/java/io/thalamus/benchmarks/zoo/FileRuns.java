@@ -71,7 +71,7 @@ final class FileRuns {
 
   private static List<Peer> peers(String format) {
     return format.equals("onnx")
-        ? List.of(new OnnxPeer())
+        ? List.of(new OnnxPeer(true), new OnnxPeer(false))
         : List.of(new TflitePeer(true), new TflitePeer(false));
   }
 
@@ -126,7 +126,7 @@ final class FileRuns {
           Comparison.of(
               values,
               expected,
-              isTflite && isHybrid(file),
+              isTflite ? isHybrid(file) : isHybridOnnx(file),
               isTflite ? isHalf(file) : isHalfOnnx(file));
       ratio(format + ".loading", millis / peerMillis);
       String text =
@@ -218,9 +218,18 @@ final class FileRuns {
     return false;
   }
 
+  private static OnnxMl.GraphProto readOnnx(Path file) throws IOException {
+    return OnnxMl.ModelProto.parseFrom(Files.readAllBytes(file)).getGraph();
+  }
+
+  private static boolean isHybridOnnx(Path file) throws IOException {
+    return readOnnx(file).getNodeList().stream()
+        .anyMatch(node -> node.getOpType().startsWith("DynamicQuantize"));
+  }
+
   private static boolean isHalfOnnx(Path file) throws IOException {
     int half = OnnxMl.TensorProto.DataType.FLOAT16.getNumber();
-    OnnxMl.GraphProto graph = OnnxMl.ModelProto.parseFrom(Files.readAllBytes(file)).getGraph();
+    OnnxMl.GraphProto graph = readOnnx(file);
     return graph.getInitializerList().stream().anyMatch(tensor -> tensor.getDataType() == half)
         || graph.getNodeList().stream()
             .filter(node -> node.getOpType().equals("Cast"))

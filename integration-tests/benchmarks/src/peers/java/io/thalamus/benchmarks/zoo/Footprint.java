@@ -40,7 +40,7 @@ record Footprint(double millis, long kilobytes) {
               yield ours.loadMillis(file, List.of());
             }
           }
-          case "onnxruntime" -> new OnnxPeer().loadMillis(file, List.of());
+          case "onnxruntime" -> new OnnxPeer(true).loadMillis(file, List.of());
           default -> new TflitePeer(true).loadMillis(file, List.of());
         };
     for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {

@@ -22,8 +22,22 @@ import java.util.Map;
 
 /** ONNX Runtime on its CPU provider. */
 final class OnnxPeer implements Peer {
+  private final OrtSession.SessionOptions.OptLevel level;
   private final OrtEnvironment environment =
       OrtEnvironment.getEnvironment(OrtLoggingLevel.ORT_LOGGING_LEVEL_FATAL, "zoo");
+
+  /**
+   * Creates the peer.
+   *
+   * @param isOptimized whether it rewrites graphs, as it usually does. The order of the sums
+   *     depends on that, and by it where a network rounds that quantizes its activations
+   */
+  OnnxPeer(boolean isOptimized) {
+    level =
+        isOptimized
+            ? OrtSession.SessionOptions.OptLevel.ALL_OPT
+            : OrtSession.SessionOptions.OptLevel.NO_OPT;
+  }
 
   @Override
   public String name() {
@@ -35,6 +49,7 @@ final class OnnxPeer implements Peer {
     try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
       options.setIntraOpNumThreads(1);
       options.setInterOpNumThreads(1);
+      options.setOptimizationLevel(level);
       return new Session(environment, environment.createSession(file.toString(), options), inputs);
     }
   }
