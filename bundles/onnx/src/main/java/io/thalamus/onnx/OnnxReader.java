@@ -12,6 +12,7 @@ import io.thalamus.onnx.convert.Converters;
 import io.thalamus.onnx.convert.OpenInputs;
 import io.thalamus.onnx.file.DataFiles;
 import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.file.MadeConstants;
 import io.thalamus.onnx.file.OnnxFileReader;
 import io.thalamus.onnx.file.OnnxModel;
 import io.thalamus.onnx.file.OnnxValue;
@@ -24,7 +25,10 @@ import java.util.Locale;
 import java.util.Map;
 import org.osgi.service.component.annotations.Component;
 
-/** Reads ONNX files into models of NNAPI's operations. Thread-safe; keeps nothing. */
+/**
+ * Reads ONNX files into models of NNAPI's operations. Thread-safe; keeps what it makes of the
+ * constants of a file as long as the memory of that is in use.
+ */
 @Component(service = ModelReader.class)
 public final class OnnxReader implements ModelReader {
   private static final String FORMAT = "ONNX";
@@ -44,6 +48,8 @@ public final class OnnxReader implements ModelReader {
 
     private Standard() {}
   }
+
+  private final MadeConstants made = new MadeConstants();
 
   /** For the framework, and for tests. */
   public OnnxReader() {}
@@ -89,7 +95,7 @@ public final class OnnxReader implements ModelReader {
       throw new ModelFormatException("ONNX files have no named entry points");
     }
     try {
-      DataFiles files = new DataFiles(file, companions);
+      DataFiles files = new DataFiles(file, companions, made);
       OnnxModel content = OnnxFileReader.read(files);
       OpenInputs open = OpenInputs.of(content);
       Model model = open.convert(content, files, Standard.CONVERTERS, options.shapes());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.ExtensionOperandType;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.ConstantCopy;
@@ -32,6 +31,8 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 /**
@@ -205,24 +206,53 @@ class Emitter {
             tensor.type() == DataType.UINT32 || tensor.integer(i) == (int) tensor.integer(i),
             "a constant holds " + tensor.integer(i) + ", which does not fit 32 bits");
       }
-      bytes = tensor.cast(DataType.INT32, budget).bytes();
+      bytes = cast(tensor, DataType.INT32);
     }
     if (tensor.type().isFloat() && tensor.type() != DataType.FLOAT) {
-      bytes = tensor.cast(DataType.FLOAT, budget).bytes();
+      bytes = cast(tensor, DataType.FLOAT);
+    }
+    MemorySegment found = bytes;
+    Optional<DataFiles.Place> place = files.place(bytes);
+    if (place.isPresent() && place.get().offset() % tensor.type().elements().size() == 0) {
+      return SubgraphBuilder.place(place.get().file(), place.get().offset(), bytes.byteSize());
     }
     if (bytes.isNative()) {
-      for (SharedMemory file : files.all()) {
-        long offset = bytes.address() - file.segment().address();
-        boolean isInside = offset >= 0 && offset <= file.size() - bytes.byteSize();
-        if (isInside && offset % tensor.type().elements().size() == 0) {
-          return SubgraphBuilder.place(file, offset, bytes.byteSize());
-        }
-      }
-      byte[] copy = budget.bytes(bytes.byteSize());
-      MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, 0, copy, 0, copy.length);
-      return new ConstantCopy(copy);
+      bytes = made(found, found.byteSize(), "aligned", () -> copy(found));
     }
     return new ConstantCopy((byte[]) bytes.heapBase().orElseThrow());
+  }
+
+  private MemorySegment cast(Tensor tensor, DataType type) {
+    return made(
+        tensor.bytes(),
+        (long) tensor.count() * type.elements().size(),
+        List.of(tensor.type(), type),
+        () -> tensor.cast(type, budget).bytes());
+  }
+
+  private MemorySegment copy(MemorySegment bytes) {
+    byte[] copy = budget.bytes(bytes.byteSize());
+    MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, 0, copy, 0, copy.length);
+    return MemorySegment.ofArray(copy);
+  }
+
+  /** Returns the array that is made of constants, once: {@link DataFiles#made}. */
+  MemorySegment made(MemorySegment bytes, long size, Object how, Supplier<MemorySegment> maker) {
+    boolean[] isNew = {false};
+    MemorySegment made =
+        files.made(
+            bytes,
+            size,
+            how,
+            () -> {
+              isNew[0] = true;
+              return maker.get();
+            });
+    if (!isNew[0]) {
+      // A file is refused by each reading, or by none.
+      budget.take(size);
+    }
+    return made;
   }
 
   int int32(int value) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
+import io.thalamus.model.LittleEndian;
 import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Tensor;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -124,17 +126,30 @@ final class Matrices {
     if (zero == null) {
       return sums;
     }
-    int[] ofUnits = new int[weights.dim(1)];
+    MemorySegment ofUnits =
+        ops.made(
+            weights.constant().bytes(),
+            (long) weights.dim(1) * Integer.BYTES,
+            List.of(weights.type(), weights.dim(1), weightsZero),
+            () -> ofUnits(weights, weightsZero));
+    Value ofPoint = Value.of(new Tensor(DataType.INT32, new int[] {weights.dim(1)}, ofUnits));
+    return ops.sub(sums, ops.mul(ops.cast(ops.reshape(zero), DataType.INT32), ofPoint));
+  }
+
+  /** Returns for each column the sum of its weights, less their zero points. */
+  private static MemorySegment ofUnits(Value weights, int weightsZero) {
+    int[] sums = new int[weights.dim(1)];
     MemorySegment bytes = weights.constant().bytes();
     int mask = weights.type().isSigned8Bit() ? -1 : 0xFF;
     long at = 0;
     for (int i = 0; i < weights.dim(0); i++) {
-      for (int unit = 0; unit < ofUnits.length; unit++) {
-        ofUnits[unit] += (bytes.get(ValueLayout.JAVA_BYTE, at++) & mask) - weightsZero;
+      for (int unit = 0; unit < sums.length; unit++) {
+        sums[unit] += (bytes.get(ValueLayout.JAVA_BYTE, at++) & mask) - weightsZero;
       }
     }
-    Value ofPoint = ops.integers(new int[] {ofUnits.length}, ofUnits);
-    return ops.sub(sums, ops.mul(ops.cast(ops.reshape(zero), DataType.INT32), ofPoint));
+    MemorySegment stored = MemorySegment.ofArray(new byte[sums.length * Integer.BYTES]);
+    MemorySegment.copy(sums, 0, stored, LittleEndian.INT, 0, sums.length);
+    return stored;
   }
 
   /**

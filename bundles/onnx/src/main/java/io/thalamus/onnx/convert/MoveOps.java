@@ -9,6 +9,7 @@ import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.extension.ThalamusExtension;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -53,7 +54,10 @@ class MoveOps extends Emitter {
   /** The elements at places that are counted by strides. */
   Value view(Value value, int[] size, int[] strides, int offset) {
     if (value.isConstant()) {
-      return Value.of(value.constant().view(size, strides, offset, budget()));
+      return Value.of(
+          Dims.count(size) == value.count()
+              ? permuted(value.constant(), size, strides, offset)
+              : value.constant().view(size, strides, offset, budget()));
     }
     require(!value.isOpen(), value.text() + " has a size that only an execution tells");
     if (Dims.count(size) == 0) {
@@ -62,6 +66,17 @@ class MoveOps extends Emitter {
     return size.length == 0
         ? as(strided(value, new int[] {1}, new int[] {1}, offset))
         : strided(value, size, strides, offset);
+  }
+
+  /** As many elements: a part of a constant may be another for each shape of the inputs. */
+  private Tensor permuted(Tensor tensor, int[] size, int[] strides, int offset) {
+    MemorySegment bytes =
+        made(
+            tensor.bytes(),
+            tensor.bytes().byteSize(),
+            List.of(tensor.type(), Arrays.toString(size), Arrays.toString(strides), offset),
+            () -> tensor.view(size, strides, offset, budget()).bytes());
+    return new Tensor(tensor.type(), size, bytes);
   }
 
   private Value strided(Value value, int[] size, int[] strides, int offset) {

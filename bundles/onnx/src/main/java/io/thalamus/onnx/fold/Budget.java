@@ -64,7 +64,12 @@ public final class Budget {
     left += size;
   }
 
-  private void take(long size) {
+  /**
+   * Takes memory for what is there already.
+   *
+   * @throws Refusal where less is left
+   */
+  public void take(long size) {
     if (size < 0 || size > left || size > most - taken) {
       throw new Refusal(
           "its constants would take " + size + " bytes more, too many for a file of its size");

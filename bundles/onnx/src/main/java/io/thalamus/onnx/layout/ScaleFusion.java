@@ -174,18 +174,11 @@ final class ScaleFusion {
   private void apply(int place, Channels channels) {
     Operation linear = operations.get(place);
     List<Integer> inputs = new ArrayList<>(linear.inputs());
-    int axis = channelAxis(linear);
-    Operand weights = operands.get(inputs.get(WEIGHTS));
     int count = channels.sums().length;
-    long size = weights.shape().elementCount();
-    long run = axis == 0 ? size / count : 1;
-    MemorySegment from = ((Constant) weights.lifetime()).bytes();
-    MemorySegment to = MemorySegment.ofArray(new byte[Math.toIntExact(size * Float.BYTES)]);
-    for (long i = 0; i < size; i++) {
-      double factor = channels.factors()[(int) (i / run % count)];
-      to.set(FLOAT, i * Float.BYTES, (float) (real(from, i) * factor));
+    // Where nothing is multiplied, the layer goes on with the weights of the file.
+    if (Arrays.stream(channels.factors()).anyMatch(factor -> factor != 1)) {
+      inputs.set(WEIGHTS, add(operands.get(inputs.get(WEIGHTS)), scaled(linear, channels)));
     }
-    inputs.set(WEIGHTS, add(weights, to));
     Operand bias = operands.get(inputs.get(BIAS));
     MemorySegment sums = MemorySegment.ofArray(new byte[count * Float.BYTES]);
     for (int c = 0; c < count; c++) {
@@ -194,6 +187,20 @@ final class ScaleFusion {
     }
     inputs.set(BIAS, add(bias, sums));
     operations.set(place, new Operation(linear.type(), inputs, linear.outputs()));
+  }
+
+  private MemorySegment scaled(Operation linear, Channels channels) {
+    Operand weights = operands.get(linear.inputs().get(WEIGHTS));
+    int count = channels.sums().length;
+    long size = weights.shape().elementCount();
+    long run = channelAxis(linear) == 0 ? size / count : 1;
+    MemorySegment from = ((Constant) weights.lifetime()).bytes();
+    MemorySegment to = MemorySegment.ofArray(new byte[Math.toIntExact(size * Float.BYTES)]);
+    for (long i = 0; i < size; i++) {
+      double factor = channels.factors()[(int) (i / run % count)];
+      to.set(FLOAT, i * Float.BYTES, (float) (real(from, i) * factor));
+    }
+    return to;
   }
 
   private int add(Operand known, MemorySegment bytes) {
