@@ -305,7 +305,7 @@ public final class GraphConverter {
       Consumer<Node> converter =
           converters.find(onnx).orElseThrow(() -> new Refusal(unknown(onnx)));
       Node node = new Node(this, scope, onnx);
-      if (!OpenOperators.convert(node) && !NoElements.convert(node)) {
+      if (!NoElements.convert(node)) {
         converter.accept(node);
       }
     }

@@ -328,6 +328,8 @@ class MoveOps extends Emitter {
     Value padded = value;
     for (int axis = 0; axis < value.rank(); axis++) {
       if (more[2 * axis] + more[2 * axis + 1] > 0) {
+        boolean isFull = Dims.count(Dims.with(value.shape(), axis, 1)) > 0;
+        require(isFull || !value.isOpen(), "it pads " + value.text());
         padded =
             concat(
                 List.of(

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperationCode;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** Operators that move elements to places that are known beforehand. */
+/** Operators that move elements, to places that are known beforehand or that an execution tells. */
 final class Movement {
   private Movement() {}
 
@@ -91,40 +95,111 @@ final class Movement {
   }
 
   private static void slice(Node node) {
-    Value value = node.in(0);
-    if (node.opset() >= 10) {
-      for (int i = 1; i < 5; i++) {
-        if (node.has(i) && !node.isKnown(i)) {
-          Computed.slice(node);
-          return;
-        }
+    Ops ops = node.ops();
+    Value value = node.openIn(0);
+    boolean isOld = node.opset() < 10;
+    boolean isOpen = value.isOpen() || !isOld && (node.isTold(1) || node.isTold(2));
+    for (int i = 1; i < 5 && !isOld && !isOpen; i++) {
+      if (node.has(i) && !node.isKnown(i)) {
+        Computed.slice(node);
+        return;
       }
     }
-    boolean isOld = node.opset() < 10;
-    int[] starts = isOld ? node.list("starts") : node.ints(1);
-    int[] ends = isOld ? node.list("ends") : node.ints(2);
-    node.require(starts != null && ends != null, "it does not say from where to where");
+    int most = isOpen ? SliceBounds.MOST : Integer.MAX_VALUE;
+    Value starts = limits(node, 1, "starts", most);
+    Value ends = limits(node, 2, "ends", most);
+    int count = starts.dim(0);
     int[] given = isOld ? node.list("axes") : node.has(3) ? node.ints(3) : null;
-    int[] axes = node.axes(given == null ? Dims.range(starts.length) : given, value.rank());
+    int[] axes = node.axes(given == null ? Dims.range(count) : given, value.rank());
     int[] steps = node.has(4) ? node.ints(4) : null;
     node.require(
-        ends.length == starts.length
-            && axes.length == starts.length
-            && (steps == null || steps.length == starts.length),
+        ends.dim(0) == count && axes.length == count && (steps == null || steps.length == count),
         "its starts, ends, axes and steps are of different number");
     int[] from = new int[value.rank()];
     int[] by = new int[value.rank()];
     Arrays.fill(by, 1);
     int[] sizes = value.shape().clone();
-    for (int i = 0; i < axes.length; i++) {
+    for (int i = 0; i < count; i++) {
       int axis = axes[i];
       int step = steps == null ? 1 : steps[i];
       node.require(step != 0, "a step is 0");
-      by[axis] = step;
-      from[axis] = first(starts[i], sizes[axis], step);
-      sizes[axis] = length(from[axis], ends[i], sizes[axis], step);
+      if (isOpen) {
+        value = slice(ops, value, axis, ops.at(starts, 0, i), ops.at(ends, 0, i), step);
+      } else {
+        by[axis] = step;
+        from[axis] = first((int) starts.constant().integer(i), sizes[axis], step);
+        sizes[axis] = length(from[axis], (int) ends.constant().integer(i), sizes[axis], step);
+      }
     }
-    node.out(node.ops().slice(value, from, by, sizes));
+    node.out(isOpen ? value : ops.slice(value, from, by, sizes));
+  }
+
+  /** Starts or ends; those beyond a number, which stand for all there is, are brought within. */
+  private static Value limits(Node node, int input, String name, int most) {
+    Ops ops = node.ops();
+    boolean isOld = node.opset() < 10;
+    if (!isOld && !node.isKnown(input)) {
+      return ops.flat(ops.cast(node.in(input), DataType.INT64));
+    }
+    int[] known = isOld ? node.list(name) : node.ints(input);
+    node.require(known != null, "it does not say from where to where");
+    double[] numbers = Arrays.stream(known).mapToDouble(i -> Math.clamp(i, -most, most)).toArray();
+    return ops.constant(DataType.INT64, new int[] {known.length}, numbers);
+  }
+
+  /** A part along one axis. Backwards it is one of what is turned round. */
+  private static Value slice(Ops ops, Value value, int axis, Value start, Value stated, int step) {
+    Value end = step < 0 ? SliceBounds.backwards(ops, stated) : stated;
+    boolean isKnown = start.isConstant() && end.isConstant();
+    if (isKnown && value.dim(axis) > 0) {
+      int size = value.dim(axis);
+      int first = first((int) start.constant().integer(0), size, step);
+      int last = (int) end.constant().integer(0);
+      int[] places = new int[length(first, last, size, step)];
+      Arrays.setAll(places, place -> first + place * step);
+      Emitter.require(places.length > 0, "nothing is left of it");
+      Value length = ops.number(DataType.INT64, places.length);
+      return step == 1
+          ? OpenSizes.part(ops, value, axis, first, length)
+          : ops.gather(value, axis, ops.integers(new int[] {places.length}, places));
+    }
+    boolean isAll =
+        isKnown
+            && step == 1
+            && start.constant().integer(0) == 0
+            && end.constant().integer(0) == SliceBounds.MOST;
+    if (isAll) {
+      return value;
+    }
+    Value size = OpenSizes.size(ops, value, axis);
+    Value source = value;
+    Value first = fromFront(ops, start, size);
+    Value last = fromFront(ops, end, size);
+    if (step < 0) {
+      Value top = ops.add(size, -1);
+      first = ops.sub(top, first);
+      last = ops.sub(top, last);
+      source = ops.reverse(value, axis);
+    }
+    first = ops.binary(Binary.MINIMUM, ops.max(first, 0), size);
+    last = ops.binary(Binary.MINIMUM, ops.max(last, 0), size);
+    Value length = ops.max(ops.sub(last, first), 0);
+    Value part = OpenSizes.part(ops, source, axis, first, length);
+    int stride = Math.abs(step);
+    if (stride == 1) {
+      return part;
+    }
+    Value number =
+        ops.binary(
+            Binary.FLOOR_DIV, ops.add(length, stride - 1), ops.number(DataType.INT64, stride));
+    Value places = OpenSizes.part(ops, OpenSizes.places(ops, part, axis), 0, 0, number);
+    Value factor = ops.number(DataType.INT32, stride);
+    return ops.gather(part, axis, ops.mul(places, factor));
+  }
+
+  private static Value fromFront(Ops ops, Value place, Value size) {
+    Value isBehind = ops.binary(Binary.LESS, place, ops.number(DataType.INT64, 0));
+    return ops.select(isBehind, ops.add(place, size), place);
   }
 
   static int first(int start, int size, int step) {
@@ -145,38 +220,78 @@ final class Movement {
   }
 
   private static void pad(Node node) {
-    Value value = node.in(0);
+    Ops ops = node.ops();
+    Value value = node.openIn(0);
+    int rank = value.rank();
     boolean isOld = node.opset() < 11;
-    if (!isOld && (!node.isKnown(1) || node.has(3) && !node.isKnown(3))) {
+    String mode = node.text("mode", "constant");
+    boolean isConstant = mode.equals("constant");
+    boolean isOpen = value.isOpen() || !isOld && isConstant && node.isTold(1);
+    boolean isKnown =
+        isOld
+            || node.isKnown(1)
+                && (!node.has(3) || node.isKnown(3))
+                && (!isConstant || !node.has(2) || node.isKnown(2));
+    if (!isOpen && !isKnown) {
       Computed.pad(node);
       return;
     }
+    node.require(!isOpen || isConstant && !isOld, "it pads what has an open size by " + mode);
+    double number =
+        isOld ? node.real("value", 0) : isConstant && node.has(2) ? node.onlyNumber(2) : 0;
+    int[] axes = node.has(3) ? node.axes(node.ints(3), rank) : Dims.range(rank);
+    boolean isPlain = value.type().isFloat() && rank <= 4;
+    if (isOpen && (isPlain || !isKnown)) {
+      node.require(isPlain, "it pads " + value.text());
+      node.out(pad(node, value, axes, number));
+      return;
+    }
     int[] given = isOld ? node.list(node.opset() < 2 ? "paddings" : "pads") : node.ints(1);
-    int[] axes = node.has(3) ? node.axes(node.ints(3), value.rank()) : Dims.range(value.rank());
     node.require(given != null && given.length == 2 * axes.length, "its pads do not fit its axes");
-    int[] before = new int[value.rank()];
-    int[] after = new int[value.rank()];
+    int[] before = new int[rank];
+    int[] after = new int[rank];
     for (int i = 0; i < axes.length; i++) {
       before[axes[i]] = given[i];
       after[axes[i]] = given[i + axes.length];
     }
-    String mode = node.text("mode", "constant");
-    if (mode.equals("constant")) {
-      if (node.has(2) && !node.isKnown(2)) {
-        Computed.pad(node);
-        return;
-      }
-      double number = isOld ? node.real("value", 0) : node.has(2) ? node.onlyNumber(2) : 0;
-      node.out(node.ops().pad(value, before, after, number));
-      return;
-    }
-    Value padded = value;
-    for (int axis = 0; axis < value.rank(); axis++) {
+    Value padded = isConstant ? ops.pad(value, before, after, number) : value;
+    for (int axis = 0; axis < rank && !isConstant; axis++) {
       if (before[axis] != 0 || after[axis] != 0) {
         padded = mirror(node, padded, axis, mode, before[axis], after[axis]);
       }
     }
     node.out(padded);
+  }
+
+  /** A number around a value, of which the amount may be computed, but not cut off. */
+  private static Value pad(Node node, Value value, int[] axes, double number) {
+    Ops ops = node.ops();
+    Value pads = node.in(1);
+    node.require(pads.count() == 2 * axes.length, "its pads do not fit its axes");
+    Sizes sizes = Sizes.of(pads);
+    int[] shape = value.shape().clone();
+    List<Value> amounts = new ArrayList<>(Collections.nCopies(2 * shape.length, null));
+    for (int i = 0; i < axes.length; i++) {
+      for (int side = 0; side < 2; side++) {
+        int at = i + side * axes.length;
+        long known = sizes == null ? Sizes.UNKNOWN : sizes.get(at);
+        node.require(known >= 0 || known == Sizes.UNKNOWN, "it cuts off what has an open size");
+        boolean isOpen = shape[axes[i]] == 0 || known == Sizes.UNKNOWN;
+        shape[axes[i]] = isOpen ? 0 : Math.addExact(shape[axes[i]], (int) known);
+        Value amount = ops.cast(ops.at(ops.flat(pads), 0, at), DataType.INT32);
+        amounts.set(2 * axes[i] + side, ops.reshape(amount, 1));
+      }
+    }
+    Value none = ops.constant(DataType.INT32, new int[] {1}, 0);
+    amounts.replaceAll(each -> each == null ? none : each);
+    Value all = ops.reshape(ops.concat(amounts, 0), value.rank(), 2);
+    return ops.emitSized(
+        value.type(),
+        shape,
+        OperationCode.PAD_V2,
+        ops.operand(value),
+        ops.operand(all),
+        ops.real(number));
   }
 
   private static Value mirror(
@@ -203,7 +318,11 @@ final class Movement {
   }
 
   private static void tile(Node node) {
-    Value value = node.in(0);
+    Value value = node.openIn(0);
+    if (value.isOpen() || node.opset() >= 6 && node.isTold(1)) {
+      node.out(tile(node, value));
+      return;
+    }
     int[] repeats = new int[value.rank()];
     if (node.opset() >= 6 && !node.isKnown(1)) {
       int[] shape = node.stated(0, 1);
@@ -230,12 +349,36 @@ final class Movement {
     node.out(ops.reshape(ops.expand(ops.reshape(value, apart), full), shape));
   }
 
+  /** The same where sizes or repetitions are told by an execution. */
+  private static Value tile(Node node, Value value) {
+    Ops ops = node.ops();
+    boolean isPlain =
+        value.type().isFloat() || Emitter.code(value.type()) == OperandCode.TENSOR_INT32;
+    node.require(node.opset() >= 6 && isPlain && value.rank() <= 4, "it is of " + value.text());
+    int[] shape = value.shape().clone();
+    Sizes sizes = Sizes.of(node.in(1));
+    for (int i = 0; i < shape.length; i++) {
+      long number = sizes == null ? Sizes.UNKNOWN : sizes.get(i);
+      shape[i] = number > 0 ? Math.multiplyExact(shape[i], (int) number) : 0;
+    }
+    Value times = ops.cast(node.in(1), DataType.INT32);
+    return ops.emitSized(
+        value.type(), shape, OperationCode.TILE, ops.operand(value), ops.operand(times));
+  }
+
   private static void expand(Node node) {
-    Value value = node.in(0);
+    Ops ops = node.ops();
+    Value value = node.openIn(0);
+    if (value.isOpen() || node.isTold(1)) {
+      DataType type = value.type() == DataType.BOOL ? DataType.INT32 : value.type();
+      Value zeros = OpenSizes.fill(ops, type, Shapes.known(node, 1, 0), node.in(1), 0);
+      node.out(ops.cast(ops.add(ops.cast(value, type), zeros), value.type()));
+      return;
+    }
     int[] shape = node.isKnown(1) ? node.ints(1) : node.stated(0, 1);
     int[] both = Dims.broadcast(value.shape(), shape);
     node.require(both != null, value.text() + " does not broadcast to " + Dims.text(shape));
-    node.out(node.ops().expand(value, both));
+    node.out(ops.expand(value, both));
   }
 
   private static void depthToSpace(Node node) {

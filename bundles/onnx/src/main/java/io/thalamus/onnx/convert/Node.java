@@ -110,6 +110,11 @@ final class Node {
     return has(input) && in(input).isConstant();
   }
 
+  /** Returns whether an execution tells an input, and the file does not tell the result's shape. */
+  boolean isTold(int input) {
+    return has(input) && !isKnown(input) && declared(0) == null;
+  }
+
   /** The value of an input that must be known now. */
   Tensor known(int input) {
     Value value = in(input);

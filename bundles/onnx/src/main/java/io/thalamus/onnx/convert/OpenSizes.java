@@ -486,7 +486,7 @@ final class OpenSizes {
         type,
         shape,
         OperationCode.FILL,
-        ops.operand(sizes),
+        ops.operand(ops.cast(sizes, DataType.INT32)),
         type.isFloat() ? ops.real(number) : ops.int32((int) number));
   }
 

@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Operators whose results are as long as what they find; see {@link OpenOperators} for what may
- * compute with them.
+ * Operators whose results are as long as what they find; see {@link OpenSizes} for what may compute
+ * with them.
  */
 final class Search {
   /** Pairs of elements of slices that are compared; floats count the places of a slice as well. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
+import io.thalamus.model.OperationCode;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
@@ -51,14 +52,16 @@ final class Shapes {
   }
 
   private static void constantOfShape(Node node) {
-    int[] shape = node.isKnown(0) ? sizes(node, node.ints(0)) : node.stated(0, 0);
-    if (!node.hasSetting("value")) {
-      node.out(node.ops().fill(DataType.FLOAT, shape, 0));
+    Ops ops = node.ops();
+    Value value = node.hasSetting("value") ? node.tensor("value") : ops.number(DataType.FLOAT, 0);
+    node.require(value.count() == 1, "its value is not one number");
+    if (node.isTold(0)) {
+      double number = value.constant().number(0);
+      node.out(OpenSizes.fill(ops, value.type(), known(node, 0, 0), node.in(0), number));
       return;
     }
-    Value value = node.tensor("value");
-    node.require(value.count() == 1, "its value is not one number");
-    node.out(node.ops().expand(node.ops().reshape(value), shape));
+    int[] shape = node.isKnown(0) ? sizes(node, node.ints(0)) : node.stated(0, 0);
+    node.out(ops.expand(ops.reshape(value), shape));
   }
 
   private static int[] sizes(Node node, int... sizes) {
@@ -99,18 +102,22 @@ final class Shapes {
   }
 
   private static void reshape(Node node) {
-    Value value = node.in(0);
+    Ops ops = node.ops();
+    Value value = node.openIn(0);
     if (node.has(1) && !node.isKnown(1)) {
-      node.out(node.ops().reshape(value, node.stated(0, 1)));
+      boolean isOpen = value.isOpen() || node.isTold(1);
+      node.out(isOpen ? reshapeOpen(node, value) : ops.reshape(value, node.stated(0, 1)));
       return;
     }
     int[] wanted = node.has(1) ? node.ints(1) : node.list("shape");
     node.require(wanted != null, "it does not say to what shape");
     int[] shape = wanted.clone();
+    boolean mayBeNone = node.flag("allowzero", false);
     int open = -1;
     long count = 1;
     for (int i = 0; i < shape.length; i++) {
-      if (shape[i] == 0 && !node.flag("allowzero", false)) {
+      node.require(shape[i] != 0 || !mayBeNone || !value.isOpen(), "it may have no elements");
+      if (shape[i] == 0 && !mayBeNone) {
         node.require(i < value.rank(), "it keeps dimension " + i + ", which there is not");
         shape[i] = value.dim(i);
       }
@@ -122,11 +129,53 @@ final class Shapes {
         count = Math.multiplyExact(count, shape[i]);
       }
     }
-    if (open >= 0) {
+    if (open >= 0 && !value.isOpen()) {
       node.require(count > 0, "an open dimension cannot be derived beside one of 0");
       shape[open] = (int) (value.count() / count);
     }
-    node.out(node.ops().reshape(value, shape));
+    node.out(ops.reshape(value, value.isOpen() ? open(value, shape) : shape));
+  }
+
+  /** The same where an execution tells to what shape. */
+  private static Value reshapeOpen(Node node, Value value) {
+    Ops ops = node.ops();
+    int[] shape = open(value, known(node, 1, -1));
+    if (value.isOpen() && Arrays.stream(shape).filter(size -> size == 0).count() <= 1) {
+      return ops.reshape(value, shape);
+    }
+    node.require(value.type().isFloat() && shape.length <= 4, "it is of " + value.text());
+    int sizes = ops.operand(ops.cast(node.in(1), DataType.INT32));
+    return ops.emitSized(value.type(), shape, OperationCode.RESHAPE, ops.operand(value), sizes);
+  }
+
+  /** Sizes as far as they are known; 0 for others, {@code least} for what is less. */
+  static int[] known(Node node, int input, int least) {
+    Value value = node.in(input);
+    Sizes sizes = Sizes.of(value);
+    node.require(value.rank() == 1, value.text() + " is no shape");
+    int[] shape = new int[value.dim(0)];
+    for (int i = 0; i < shape.length; i++) {
+      long size = sizes == null ? Sizes.UNKNOWN : sizes.get(i);
+      shape[i] = size == Sizes.UNKNOWN ? 0 : Math.toIntExact(Math.max(size, least));
+    }
+    return shape;
+  }
+
+  /**
+   * The sizes, of which -1 stands for the rest: 0 where only an execution tells one. The rest is
+   * known where the only open size is kept.
+   */
+  private static int[] open(Value value, int... shape) {
+    int[] target = Arrays.stream(shape).map(size -> Math.max(size, 0)).toArray();
+    int rest = Arrays.stream(shape).boxed().toList().indexOf(-1);
+    if (rest < 1 || value.rank() == 0 || value.dim(0) > 0 || target[0] > 0) {
+      return target;
+    }
+    int own = Dims.count(value.shape(), 1, value.rank());
+    int others = Dims.count(Dims.with(target, rest, 1), 1, target.length);
+    return own > 0 && others > 0 && own % others == 0
+        ? Dims.with(target, rest, own / others)
+        : target;
   }
 
   private static void flatten(Node node) {
@@ -197,10 +246,28 @@ final class Shapes {
       node.out(places(ops, type, (int) Math.max(0, count), start, step));
       return;
     }
-    int[] shape = node.stated(0, 0);
+    Value start = ops.reshape(node.in(0));
+    Value step = ops.reshape(node.in(2));
+    int[] shape = node.declared(0) == null ? new int[1] : node.stated(0, 0);
     node.require(shape.length == 1, "its result is no vector");
-    Value places = places(ops, type, shape[0], 0, 1);
-    node.out(ops.add(ops.mul(places, node.in(2)), node.in(0)));
+    Value places =
+        shape[0] > 0
+            ? places(ops, type, shape[0], 0, 1)
+            : places(ops, type, start, ops.reshape(node.in(1)), step);
+    node.out(ops.add(ops.mul(places, step), start));
+  }
+
+  /** As many places as there are steps to an end, which only an execution tells. */
+  private static Value places(Ops ops, DataType type, Value start, Value end, Value step) {
+    Value number =
+        type.isFloat()
+            ? ops.ceil(ops.div(ops.sub(end, start), step))
+            : ops.unary(Unary.NEG, ops.binary(Binary.FLOOR_DIV, ops.sub(start, end), step));
+    Value count = ops.cast(ops.max(number, 0), DataType.INT32);
+    Value ones = OpenSizes.fill(ops, DataType.INT32, new int[1], ops.reshape(count, 1), 1);
+    Value places = OpenSizes.found(ops, ones, new int[] {1, 0}, true);
+    Value row = OpenSizes.gatherNd(ops, places, ops.integers(new int[] {1}, 0));
+    return ops.cast(row, type);
   }
 
   private static Value places(Ops ops, DataType type, int count, double start, double step) {
