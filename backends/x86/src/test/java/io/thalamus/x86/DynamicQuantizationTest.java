@@ -4,10 +4,11 @@ package io.thalamus.x86;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import static io.thalamus.model.Quantization.NONE;
+import static io.thalamus.x86.RandomGraphs.compare;
+import static io.thalamus.x86.RandomGraphs.stored;
+import static io.thalamus.x86.RandomGraphs.storedType;
 
-import io.thalamus.cpu.CpuDevice;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.operations.IntRange;
@@ -22,48 +23,14 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Layers whose activations are quantized while they run, to the bit, between guard pages. */
 class DynamicQuantizationTest {
-  private static final int ROUNDS = 60;
   private static final Quantization PLAIN = Quantization.of(1, 0);
-
-  private final CpuDevice cpu = new CpuDevice("1.0.0");
-
-  /** Fills one graph by random numbers, and says what it is given. */
-  @FunctionalInterface
-  private interface Source {
-    byte[] fill(TestGraph graph, Random random);
-  }
-
-  private void compare(Level level, Source source) throws Exception {
-    Levels.assume(level);
-    long seed = Long.getLong("thalamus.seed", 1);
-    Random random = new Random(seed);
-    try (X86Device device = Levels.device(level)) {
-      for (int round = 0; round < ROUNDS; round++) {
-        try (TestGraph graph = new TestGraph()) {
-          byte[] input = source.fill(graph, random);
-          String message = "round " + round + ", seed " + seed;
-          byte[] expected = TestGraph.run(cpu, graph.model(), input);
-          TestGraph.assertSame(expected, TestGraph.run(device, graph.model(), input), message);
-          TestGraph.assertSame(
-              expected,
-              GuardedProgram.run(device, level, graph.model(), random, input),
-              message + ", guarded");
-        }
-      }
-    }
-  }
-
-  private static byte[] bytes(Random random, int count) {
-    byte[] bytes = new byte[count];
-    random.nextBytes(bytes);
-    return bytes;
-  }
 
   @ParameterizedTest
   @EnumSource
   void whatIsFoundIsTheReferences(Level level) throws Exception {
     compare(
         level,
+        0,
         (graph, random) -> {
           int rows = 1 + random.nextInt(3);
           int columns = 1 + random.nextInt(random.nextInt(4) == 0 ? 20_000 : 90);
@@ -94,7 +61,7 @@ class DynamicQuantizationTest {
                     ? scale * random.nextInt(3)
                     : (random.nextFloat() * 2 - 1 + offset) * scale;
           }
-          return TestGraph.bytes(values);
+          return new byte[][] {TestGraph.bytes(values)};
         });
   }
 
@@ -103,15 +70,16 @@ class DynamicQuantizationTest {
   void sumsOfProductsAreExact(Level level) throws Exception {
     compare(
         level,
+        0,
         (graph, random) -> {
-          OperandCode type = type(random);
-          OperandCode ofWeights = type(random);
+          OperandCode type = storedType(random);
+          OperandCode ofWeights = storedType(random);
           int size = 1 + random.nextInt(random.nextInt(4) == 0 ? 700 : 40);
           int units = 1 + random.nextInt(random.nextInt(4) == 0 ? 150 : 40);
           int batches = 1 + random.nextInt(3);
           int rows = 1 + random.nextInt(20);
           int x = graph.input(type, quantization(random, type), batches, rows, size);
-          byte[] weights = bytes(random, size * units);
+          byte[] weights = stored(random, size * units);
           if (random.nextInt(3) == 0) {
             // Those that never saturate, and are multiplied otherwise.
             for (int i = 0; i < weights.length; i++) {
@@ -121,12 +89,8 @@ class DynamicQuantizationTest {
           int w = graph.constant(ofWeights, quantization(random, ofWeights), weights, size, units);
           int output = graph.output(TENSOR_INT32, NONE, batches, rows, units);
           graph.operation(ThalamusExtension.MATMUL_INTEGER, List.of(x, w), output);
-          return bytes(random, batches * rows * size);
+          return new byte[][] {stored(random, batches, rows, size)};
         });
-  }
-
-  private static OperandCode type(Random random) {
-    return random.nextBoolean() ? TENSOR_QUANT8_ASYMM : TENSOR_QUANT8_ASYMM_SIGNED;
   }
 
   private static Quantization quantization(Random random, OperandCode type) {

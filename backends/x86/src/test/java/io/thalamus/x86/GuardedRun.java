@@ -29,6 +29,7 @@ public final class GuardedRun {
   private static final List<DiscoverySelector> TESTS =
       Stream.of(
               "ChainsTest",
+              "DynamicQuantizationTest",
               "FindingTest",
               "FloatOperationsTest",
               "HalfFloatsTest",

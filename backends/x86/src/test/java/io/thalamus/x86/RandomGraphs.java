@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86;
 
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.thalamus.cpu.CpuDevice;
+import io.thalamus.model.OperandCode;
 import io.thalamus.tck.check.TestGraph;
 import io.thalamus.x86.asm.Level;
 import java.util.Arrays;
@@ -112,6 +115,16 @@ final class RandomGraphs {
       values[i] = (byte) random.nextInt(limit);
     }
     return values;
+  }
+
+  /** Any stored bytes. */
+  static byte[] stored(Random random, int... shape) {
+    return bytes(random, 256, shape);
+  }
+
+  /** A type of stored bytes. */
+  static OperandCode storedType(Random random) {
+    return random.nextBoolean() ? TENSOR_QUANT8_ASYMM : TENSOR_QUANT8_ASYMM_SIGNED;
   }
 
   static byte[] ints(Random random, int... shape) {

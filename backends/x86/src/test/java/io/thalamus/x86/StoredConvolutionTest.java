@@ -2,11 +2,11 @@
 package io.thalamus.x86;
 
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL;
+import static io.thalamus.x86.RandomGraphs.compare;
+import static io.thalamus.x86.RandomGraphs.stored;
+import static io.thalamus.x86.RandomGraphs.storedType;
 
-import io.thalamus.cpu.CpuDevice;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
@@ -22,16 +22,13 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** 8-bit convolutions of random shapes, each call between guard pages, against the reference. */
 class StoredConvolutionTest {
-  private static final int ROUNDS = 60;
   private static final int[] CHANNELS = {1, 2, 3, 4, 7, 8, 15, 16, 17, 24, 32, 33, 40, 65, 100};
   private static final int[] MULTIPLIERS = {1, 1, 2, 3};
   private static final int[] ACTIVATIONS = {0, 0, 1, 2, 3};
 
-  private final CpuDevice cpu = new CpuDevice("1.0.0");
-
   /** A graph of one layer, with numbers of any size that are valid together. */
-  private static final class Layer implements AutoCloseable {
-    final TestGraph graph = new TestGraph();
+  private static final class Layer {
+    final TestGraph graph;
     final Random random;
     final OperandCode type;
     final boolean isPerChannel;
@@ -40,18 +37,14 @@ class StoredConvolutionTest {
     final byte[] data;
     float filterScale;
 
-    Layer(Random random, boolean mayBePerChannel, int... shape) {
+    Layer(TestGraph graph, Random random, boolean mayBePerChannel, int... shape) {
+      this.graph = graph;
       this.random = random;
-      type = random.nextBoolean() ? TENSOR_QUANT8_ASYMM : TENSOR_QUANT8_ASYMM_SIGNED;
+      type = storedType(random);
       isPerChannel = mayBePerChannel && random.nextBoolean();
       inputScale = 0.01f + random.nextFloat();
       input = graph.input(type, Quantization.of(inputScale, zeroPoint()), shape);
-      int size = 1;
-      for (int dimension : shape) {
-        size *= dimension;
-      }
-      data = new byte[size];
-      random.nextBytes(data);
+      data = stored(random, shape);
       if (random.nextInt(4) == 0) {
         // Nothing but the largest: sums of products are as far from 0 as they can be.
         Arrays.fill(data, (byte) IntRange.of(type).max());
@@ -68,18 +61,13 @@ class StoredConvolutionTest {
     }
 
     int filter(int channelDimension, int channels, int... shape) {
-      int size = 1;
-      for (int dimension : shape) {
-        size *= dimension;
-      }
-      byte[] weights = new byte[size];
-      random.nextBytes(weights);
+      byte[] weights = stored(random, shape);
       filterScale = 0.001f + random.nextFloat();
       int zeroPoint = isPerChannel ? 0 : zeroPoint();
       if (random.nextBoolean()) {
         // So near the zero point, or not quite, that sums of two products fit 16 bits.
         int most = random.nextBoolean() ? 128 : 132;
-        for (int i = 0; i < size; i++) {
+        for (int i = 0; i < weights.length; i++) {
           int near = zeroPoint + random.nextInt(most) - 64;
           weights[i] = (byte) Math.clamp(near, IntRange.of(type).min(), IntRange.of(type).max());
         }
@@ -94,7 +82,7 @@ class StoredConvolutionTest {
           scales[i] = filterScale * (random.nextBoolean() ? 1e-3f : 1e-12f);
         }
       }
-      for (int i = 0; i < size; i++) {
+      for (int i = 0; i < weights.length; i++) {
         weights[i] = weights[i] == -128 ? 0 : weights[i];
       }
       return graph.constant(
@@ -133,186 +121,167 @@ class StoredConvolutionTest {
       scale = (float) Math.max(scale, inputScale * filterScale * 1.01 / most);
       return graph.output(type, Quantization.of(scale, zeroPoint()), shape);
     }
-
-    @Override
-    public void close() {
-      graph.close();
-    }
-  }
-
-  private void compare(Level level, Layer layer, String message) throws Exception {
-    try (X86Device device = Levels.device(level)) {
-      byte[] expected = TestGraph.run(cpu, layer.graph.model(), layer.data);
-      TestGraph.assertSame(
-          expected, TestGraph.run(device, layer.graph.model(), layer.data), message);
-      TestGraph.assertSame(
-          expected,
-          GuardedProgram.run(device, level, layer.graph.model(), layer.random, layer.data),
-          message + ", guarded");
-    }
   }
 
   @ParameterizedTest
   @EnumSource
   void convolutionsEqualTheReference(Level level) throws Exception {
-    Levels.assume(level);
-    long seed = Long.getLong("thalamus.seed", 1);
-    Random random = new Random(seed);
-    for (int round = 0; round < ROUNDS; round++) {
-      boolean isDepthwise = random.nextBoolean();
-      int batch = 1 + random.nextInt(2);
-      int height = 1 + random.nextInt(9);
-      int width = 1 + random.nextInt(13);
-      int channels = pick(random, CHANNELS);
-      int outputs =
-          isDepthwise && channels > 1
-              ? channels * pick(random, MULTIPLIERS)
-              : pick(random, CHANNELS);
-      boolean isPointwise = random.nextInt(3) == 0;
-      int[] padding = new int[4]; // left, right, top, bottom
-      int filterHeight = 1;
-      int filterWidth = 1;
-      int strideX = 1;
-      int strideY = 1;
-      int dilationX = 1;
-      int dilationY = 1;
-      if (!isPointwise) {
-        filterHeight = 1 + random.nextInt(4);
-        filterWidth = 1 + random.nextInt(4);
-        strideX = 1 + random.nextInt(3);
-        strideY = 1 + random.nextInt(3);
-        dilationX = random.nextInt(3) == 0 ? 2 : 1;
-        dilationY = random.nextInt(3) == 0 ? 3 : 1;
-        for (int i = 0; i < 4; i++) {
-          padding[i] = random.nextInt(3);
-        }
-      }
-      int roomY = height + padding[2] + padding[3] - (filterHeight - 1) * dilationY - 1;
-      int roomX = width + padding[0] + padding[1] - (filterWidth - 1) * dilationX - 1;
-      if (roomX < 0 || roomY < 0) {
-        continue;
-      }
-      try (Layer layer = new Layer(random, true, batch, height, width, channels)) {
-        TestGraph graph = layer.graph;
-        int filter =
-            isDepthwise
-                ? layer.filter(3, outputs, 1, filterHeight, filterWidth, outputs)
-                : layer.filter(0, outputs, outputs, filterHeight, filterWidth, channels);
-        List<Integer> in = new ArrayList<>(List.of(layer.input, filter, layer.bias(outputs)));
-        for (int pad : padding) {
-          in.add(graph.int32(pad));
-        }
-        in.add(graph.int32(strideX));
-        in.add(graph.int32(strideY));
-        if (isDepthwise) {
-          in.add(graph.int32(outputs / channels));
-        }
-        in.add(graph.int32(pick(random, ACTIVATIONS)));
-        in.add(graph.bool(false));
-        in.add(graph.int32(dilationX));
-        in.add(graph.int32(dilationY));
-        int depth = filterHeight * filterWidth * (isDepthwise ? 1 : channels);
-        int output = layer.output(depth, batch, roomY / strideY + 1, roomX / strideX + 1, outputs);
-        OperationCode code = isDepthwise ? OperationCode.DEPTHWISE_CONV_2D : OperationCode.CONV_2D;
-        graph.operation(TestGraph.anyRounding(random, code), in, output);
-        compare(level, layer, "round " + round + ", seed " + seed);
-      }
-    }
+    compare(
+        level,
+        0,
+        (graph, random) -> {
+          boolean isDepthwise = random.nextBoolean();
+          int batch = 1 + random.nextInt(2);
+          int height = 1 + random.nextInt(9);
+          int width = 1 + random.nextInt(13);
+          int channels = pick(random, CHANNELS);
+          int outputs =
+              isDepthwise && channels > 1
+                  ? channels * pick(random, MULTIPLIERS)
+                  : pick(random, CHANNELS);
+          boolean isPointwise = random.nextInt(3) == 0;
+          int[] padding = new int[4]; // left, right, top, bottom
+          int filterHeight = 1;
+          int filterWidth = 1;
+          int strideX = 1;
+          int strideY = 1;
+          int dilationX = 1;
+          int dilationY = 1;
+          if (!isPointwise) {
+            filterHeight = 1 + random.nextInt(4);
+            filterWidth = 1 + random.nextInt(4);
+            strideX = 1 + random.nextInt(3);
+            strideY = 1 + random.nextInt(3);
+            dilationX = random.nextInt(3) == 0 ? 2 : 1;
+            dilationY = random.nextInt(3) == 0 ? 3 : 1;
+            for (int i = 0; i < 4; i++) {
+              padding[i] = random.nextInt(3);
+            }
+          }
+          // A filter fits its input.
+          int roomY = height + padding[2] + padding[3] - (filterHeight - 1) * dilationY - 1;
+          int roomX = width + padding[0] + padding[1] - (filterWidth - 1) * dilationX - 1;
+          padding[2] += Math.max(0, -roomY);
+          padding[0] += Math.max(0, -roomX);
+          roomY = Math.max(0, roomY);
+          roomX = Math.max(0, roomX);
+          Layer layer = new Layer(graph, random, true, batch, height, width, channels);
+          int filter =
+              isDepthwise
+                  ? layer.filter(3, outputs, 1, filterHeight, filterWidth, outputs)
+                  : layer.filter(0, outputs, outputs, filterHeight, filterWidth, channels);
+          List<Integer> in = new ArrayList<>(List.of(layer.input, filter, layer.bias(outputs)));
+          for (int pad : padding) {
+            in.add(graph.int32(pad));
+          }
+          in.add(graph.int32(strideX));
+          in.add(graph.int32(strideY));
+          if (isDepthwise) {
+            in.add(graph.int32(outputs / channels));
+          }
+          in.add(graph.int32(pick(random, ACTIVATIONS)));
+          in.add(graph.bool(false));
+          in.add(graph.int32(dilationX));
+          in.add(graph.int32(dilationY));
+          int depth = filterHeight * filterWidth * (isDepthwise ? 1 : channels);
+          int output =
+              layer.output(depth, batch, roomY / strideY + 1, roomX / strideX + 1, outputs);
+          OperationCode code =
+              isDepthwise ? OperationCode.DEPTHWISE_CONV_2D : OperationCode.CONV_2D;
+          graph.operation(TestGraph.anyRounding(random, code), in, output);
+          return new byte[][] {layer.data};
+        });
   }
 
   @ParameterizedTest
   @EnumSource
   void transposedConvolutionsEqualTheReference(Level level) throws Exception {
-    Levels.assume(level);
-    long seed = Long.getLong("thalamus.seed", 1);
-    Random random = new Random(seed);
-    for (int round = 0; round < ROUNDS; round++) {
-      int batch = 1 + random.nextInt(2);
-      SpreadShape shape = new SpreadShape(random);
-      int channels = pick(random, CHANNELS);
-      int outputs = pick(random, CHANNELS);
-      try (Layer layer = new Layer(random, true, batch, shape.cells[0], shape.cells[1], channels)) {
-        TestGraph graph = layer.graph;
-        int filter = layer.filter(0, outputs, outputs, shape.sizes[0], shape.sizes[1], channels);
-        List<Integer> in = new ArrayList<>(List.of(layer.input, filter, layer.bias(outputs)));
-        for (int side : new int[] {2, 3, 0, 1}) {
-          in.add(graph.int32(shape.padding[side]));
-        }
-        in.add(graph.int32(shape.strides[1]));
-        in.add(graph.int32(shape.strides[0]));
-        in.add(graph.int32(pick(random, ACTIVATIONS)));
-        in.add(graph.bool(false));
-        int output =
-            layer.output(
-                shape.sizes[0] * shape.sizes[1] * channels,
-                batch,
-                shape.results[0],
-                shape.results[1],
-                outputs);
-        graph.operation(OperationCode.TRANSPOSE_CONV_2D, in, output);
-        compare(level, layer, "round " + round + ", seed " + seed);
-      }
-    }
+    compare(
+        level,
+        0,
+        (graph, random) -> {
+          int batch = 1 + random.nextInt(2);
+          SpreadShape shape = new SpreadShape(random);
+          int channels = pick(random, CHANNELS);
+          int outputs = pick(random, CHANNELS);
+          Layer layer =
+              new Layer(graph, random, true, batch, shape.cells[0], shape.cells[1], channels);
+          int filter = layer.filter(0, outputs, outputs, shape.sizes[0], shape.sizes[1], channels);
+          List<Integer> in = new ArrayList<>(List.of(layer.input, filter, layer.bias(outputs)));
+          for (int side : new int[] {2, 3, 0, 1}) {
+            in.add(graph.int32(shape.padding[side]));
+          }
+          in.add(graph.int32(shape.strides[1]));
+          in.add(graph.int32(shape.strides[0]));
+          in.add(graph.int32(pick(random, ACTIVATIONS)));
+          in.add(graph.bool(false));
+          int output =
+              layer.output(
+                  shape.sizes[0] * shape.sizes[1] * channels,
+                  batch,
+                  shape.results[0],
+                  shape.results[1],
+                  outputs);
+          graph.operation(OperationCode.TRANSPOSE_CONV_2D, in, output);
+          return new byte[][] {layer.data};
+        });
   }
 
   @ParameterizedTest
   @EnumSource
   void groupedConvolutionsEqualTheReference(Level level) throws Exception {
-    Levels.assume(level);
-    long seed = Long.getLong("thalamus.seed", 1);
-    Random random = new Random(seed);
-    for (int round = 0; round < ROUNDS; round++) {
-      int batch = 1 + random.nextInt(2);
-      int height = 3 + random.nextInt(6);
-      int width = 3 + random.nextInt(8);
-      int groups = 1 + random.nextInt(5);
-      int run = 1 + random.nextInt(9);
-      int outputs = groups * (1 + random.nextInt(20));
-      int side = 1 + random.nextInt(3);
-      int stride = 1 + random.nextInt(2);
-      try (Layer layer = new Layer(random, true, batch, height, width, groups * run)) {
-        TestGraph graph = layer.graph;
-        int filter = layer.filter(0, outputs, outputs, side, side, run);
-        List<Integer> in = new ArrayList<>(List.of(layer.input, filter, layer.bias(outputs)));
-        for (int number : new int[] {1, stride, stride, groups, pick(random, ACTIVATIONS)}) {
-          in.add(graph.int32(number));
-        }
-        in.add(graph.bool(false));
-        int output =
-            layer.output(
-                side * side * run,
-                batch,
-                Math.ceilDiv(height, stride),
-                Math.ceilDiv(width, stride),
-                outputs);
-        graph.operation(TestGraph.anyRounding(random, OperationCode.GROUPED_CONV_2D), in, output);
-        compare(level, layer, "round " + round + ", seed " + seed);
-      }
-    }
+    compare(
+        level,
+        0,
+        (graph, random) -> {
+          int batch = 1 + random.nextInt(2);
+          int height = 3 + random.nextInt(6);
+          int width = 3 + random.nextInt(8);
+          int groups = 1 + random.nextInt(5);
+          int run = 1 + random.nextInt(9);
+          int outputs = groups * (1 + random.nextInt(20));
+          int side = 1 + random.nextInt(3);
+          int stride = 1 + random.nextInt(2);
+          Layer layer = new Layer(graph, random, true, batch, height, width, groups * run);
+          int filter = layer.filter(0, outputs, outputs, side, side, run);
+          List<Integer> in = new ArrayList<>(List.of(layer.input, filter, layer.bias(outputs)));
+          for (int number : new int[] {1, stride, stride, groups, pick(random, ACTIVATIONS)}) {
+            in.add(graph.int32(number));
+          }
+          in.add(graph.bool(false));
+          int output =
+              layer.output(
+                  side * side * run,
+                  batch,
+                  Math.ceilDiv(height, stride),
+                  Math.ceilDiv(width, stride),
+                  outputs);
+          graph.operation(TestGraph.anyRounding(random, OperationCode.GROUPED_CONV_2D), in, output);
+          return new byte[][] {layer.data};
+        });
   }
 
   @ParameterizedTest
   @EnumSource
   void productsEqualTheReference(Level level) throws Exception {
-    Levels.assume(level);
-    long seed = Long.getLong("thalamus.seed", 1);
-    Random random = new Random(seed);
-    for (int round = 0; round < ROUNDS; round++) {
-      int batch = 1 + random.nextInt(9);
-      int size = 1 + random.nextInt(70);
-      int units = pick(random, CHANNELS) + random.nextInt(2) * 100;
-      try (Layer layer = new Layer(random, false, batch, size)) {
-        TestGraph graph = layer.graph;
-        int filter = layer.filter(0, units, units, size);
-        List<Integer> in =
-            List.of(layer.input, filter, layer.bias(units), graph.int32(pick(random, ACTIVATIONS)));
-        graph.operation(
-            TestGraph.anyRounding(random, OperationCode.FULLY_CONNECTED),
-            in,
-            layer.output(size, batch, units));
-        compare(level, layer, "round " + round + ", seed " + seed);
-      }
-    }
+    compare(
+        level,
+        0,
+        (graph, random) -> {
+          int batch = 1 + random.nextInt(9);
+          int size = 1 + random.nextInt(70);
+          int units = pick(random, CHANNELS) + random.nextInt(2) * 100;
+          Layer layer = new Layer(graph, random, false, batch, size);
+          int filter = layer.filter(0, units, units, size);
+          List<Integer> in =
+              List.of(
+                  layer.input, filter, layer.bias(units), graph.int32(pick(random, ACTIVATIONS)));
+          graph.operation(
+              TestGraph.anyRounding(random, OperationCode.FULLY_CONNECTED),
+              in,
+              layer.output(size, batch, units));
+          return new byte[][] {layer.data};
+        });
   }
 
   private static int pick(Random random, int... values) {

@@ -4,12 +4,12 @@ package io.thalamus.x86;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM;
 import static io.thalamus.model.Quantization.NONE;
+import static io.thalamus.x86.RandomGraphs.stored;
+import static io.thalamus.x86.RandomGraphs.storedType;
 
-import io.thalamus.cpu.CpuDevice;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
@@ -31,36 +31,15 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** 8-bit operations of random shapes, each call between guard pages, against the reference. */
 class StoredOperationsTest {
-  private static final int ROUNDS = 40;
-
-  private final CpuDevice cpu = new CpuDevice("1.0.0");
-
   /** Fills one graph by random numbers, and says what it is given. */
   @FunctionalInterface
   private interface Source {
     byte[][] fill(TestGraph graph, Random random, OperandCode type);
   }
 
-  private void compare(Level level, Source source) throws Exception {
-    Levels.assume(level);
-    long seed = Long.getLong("thalamus.seed", 1);
-    Random random = new Random(seed);
-    try (X86Device device = Levels.device(level)) {
-      for (int round = 0; round < ROUNDS; round++) {
-        try (TestGraph graph = new TestGraph()) {
-          OperandCode type =
-              random.nextBoolean() ? TENSOR_QUANT8_ASYMM : TENSOR_QUANT8_ASYMM_SIGNED;
-          byte[][] inputs = source.fill(graph, random, type);
-          String message = "round " + round + ", seed " + seed;
-          byte[] expected = TestGraph.run(cpu, graph.model(), inputs);
-          TestGraph.assertSame(expected, TestGraph.run(device, graph.model(), inputs), message);
-          TestGraph.assertSame(
-              expected,
-              GuardedProgram.run(device, level, graph.model(), random, inputs),
-              message + ", guarded");
-        }
-      }
-    }
+  private static void compare(Level level, Source source) throws Exception {
+    RandomGraphs.compare(
+        level, 0, (graph, random) -> source.fill(graph, random, storedType(random)));
   }
 
   private static Quantization quantization(Random random, OperandCode type, double scale) {
@@ -69,16 +48,6 @@ class StoredOperationsTest {
     return Quantization.of(
         (float) (scale * Math.pow(2, random.nextInt(7) - 3) * (0.5 + random.nextDouble())),
         zeroPoint);
-  }
-
-  private static byte[] bytes(Random random, int... shape) {
-    int size = 1;
-    for (int dimension : shape) {
-      size *= dimension;
-    }
-    byte[] bytes = new byte[size];
-    random.nextBytes(bytes);
-    return bytes;
   }
 
   @ParameterizedTest
@@ -120,7 +89,7 @@ class StoredOperationsTest {
                   ? List.of(x, y)
                   : List.of(x, y, graph.int32(random.nextInt(4))),
               output);
-          return new byte[][] {bytes(random, first), bytes(random, second)};
+          return new byte[][] {stored(random, first), stored(random, second)};
         });
   }
 
@@ -147,7 +116,7 @@ class StoredOperationsTest {
           for (int depth : new int[] {size, units}) {
             for (int gate = 0; gate < 4; gate++) {
               Quantization scale = Quantization.of(0.002f + 0.02f * random.nextFloat(), 0);
-              byte[] weights = bytes(random, units, depth);
+              byte[] weights = stored(random, units, depth);
               gates.add(graph.constant(TENSOR_QUANT8_SYMM, scale, weights, units, depth));
             }
           }
@@ -190,9 +159,9 @@ class StoredOperationsTest {
             graph.operation(OperationCode.QUANTIZED_LSTM, inputs, List.of(state, cell, output));
           }
           return new byte[][] {
-            bytes(random, batches, size),
-            bytes(random, batches, units),
-            bytes(random, 2, batches, units)
+            stored(random, batches, size),
+            stored(random, batches, units),
+            stored(random, 2, batches, units)
           };
         });
   }
@@ -222,8 +191,8 @@ class StoredOperationsTest {
           double spread = Math.sqrt(inner) * Math.pow(4, random.nextInt(5) - 2);
           float scale = (float) (ofX.scale() * ofY.scale() * spread * 50);
           Quantization ofResult = Quantization.of(scale, quantization(random, type, 1).zeroPoint());
-          byte[] factors = bytes(random, second);
-          List<byte[]> inputs = new ArrayList<>(List.of(bytes(random, first)));
+          byte[] factors = stored(random, second);
+          List<byte[]> inputs = new ArrayList<>(List.of(stored(random, first)));
           int x = graph.input(type, ofX, first);
           int y;
           if (random.nextInt(4) == 0) {
@@ -260,7 +229,7 @@ class StoredOperationsTest {
             int y = graph.input(type, quantization(random, type, 0.1), shape[3]);
             Quantization ofResult = quantization(random, type, 0.15);
             graph.operation(code, List.of(x, y), graph.output(type, ofResult, shape));
-            return new byte[][] {bytes(random, shape), bytes(random, shape[3])};
+            return new byte[][] {stored(random, shape), stored(random, shape[3])};
           }
           int first = random.nextInt(4);
           int end = first + 1 + random.nextInt(4 - first);
@@ -271,7 +240,7 @@ class StoredOperationsTest {
               code,
               List.of(x, graph.int32Vector(axes), graph.bool(true)),
               graph.output(type, ofX, kept));
-          return new byte[][] {bytes(random, shape)};
+          return new byte[][] {stored(random, shape)};
         });
   }
 
@@ -285,12 +254,13 @@ class StoredOperationsTest {
           int x = graph.input(type, quantization(random, type, 0.1), shape);
           int slopes = random.nextBoolean() ? 1 : shape[3];
           int slope =
-              graph.constant(type, quantization(random, type, 0.01), bytes(random, slopes), slopes);
+              graph.constant(
+                  type, quantization(random, type, 0.01), stored(random, slopes), slopes);
           graph.operation(
               OperationCode.PRELU,
               List.of(x, slope),
               graph.output(type, quantization(random, type, 0.2), shape));
-          return new byte[][] {bytes(random, shape)};
+          return new byte[][] {stored(random, shape)};
         });
   }
 
@@ -316,7 +286,7 @@ class StoredOperationsTest {
                   graph.bool(isAligned),
                   graph.bool(!isAligned && random.nextBoolean())),
               graph.output(type, quantization, resized));
-          return new byte[][] {bytes(random, shape)};
+          return new byte[][] {stored(random, shape)};
         });
   }
 
@@ -352,7 +322,7 @@ class StoredOperationsTest {
               };
           int input = graph.input(type, from, shape);
           graph.operation(code, List.of(input), graph.output(type, to, shape));
-          return new byte[][] {bytes(random, shape)};
+          return new byte[][] {stored(random, shape)};
         });
   }
 
@@ -394,7 +364,7 @@ class StoredOperationsTest {
             shape[3]
           };
           graph.operation(code, in, graph.output(type, quantization, result));
-          return new byte[][] {bytes(random, shape)};
+          return new byte[][] {stored(random, shape)};
         });
   }
 
@@ -419,7 +389,7 @@ class StoredOperationsTest {
               OperationCode.MEAN,
               List.of(input, graph.int32Vector(axes), graph.int32(1)),
               graph.output(type, quantization, result));
-          return new byte[][] {bytes(random, shape)};
+          return new byte[][] {stored(random, shape)};
         });
   }
 
@@ -435,7 +405,7 @@ class StoredOperationsTest {
               graph.output(type, Quantization.of(1f / 256, IntRange.of(type).min()), shape);
           float beta = 0.1f + random.nextFloat() * 3;
           graph.operation(OperationCode.SOFTMAX, List.of(input, graph.float32(beta)), output);
-          byte[] scores = bytes(random, shape);
+          byte[] scores = stored(random, shape);
           if (random.nextInt(3) == 0) {
             // Scores near each other: small differences decide.
             for (int i = 0; i < scores.length; i++) {
@@ -494,7 +464,7 @@ class StoredOperationsTest {
           int[] result = shape.clone();
           Quantization quantization = quantization(random, type, 0.1);
           int input = graph.input(type, quantization, shape);
-          byte[] bytes = bytes(random, shape);
+          byte[] bytes = stored(random, shape);
           switch (random.nextInt(5)) {
             case 0 -> {
               int axis = random.nextInt(4);
@@ -507,7 +477,7 @@ class StoredOperationsTest {
               int output = graph.output(type, quantization, result);
               List<Integer> in = List.of(input, y, graph.int32(axis));
               graph.operation(OperationCode.CONCATENATION, in, output);
-              return new byte[][] {bytes, bytes(random, second)};
+              return new byte[][] {bytes, stored(random, second)};
             }
             case 1 -> {
               int[] paddings = new int[8];
@@ -579,7 +549,7 @@ class StoredOperationsTest {
               OperationCode.DEQUANTIZE,
               List.of(input),
               graph.output(TENSOR_FLOAT32, Quantization.NONE, count));
-          return new byte[][] {bytes(random, count)};
+          return new byte[][] {stored(random, count)};
         });
   }
 }
