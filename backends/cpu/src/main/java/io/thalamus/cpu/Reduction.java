@@ -5,7 +5,6 @@ import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
-import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
@@ -15,9 +14,8 @@ import io.thalamus.operations.OperandView;
 import io.thalamus.operations.Reduction.Parameters;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.StridedCopy;
-import java.lang.foreign.MemorySegment;
-import java.util.function.IntBinaryOperator;
-import java.util.function.IntUnaryOperator;
+import java.util.function.DoubleBinaryOperator;
+import java.util.function.DoubleUnaryOperator;
 
 /** Operations that make one element out of all elements along some axes. */
 final class Reduction {
@@ -50,14 +48,8 @@ final class Reduction {
             TENSOR_BOOL8);
   }
 
-  /** A function of two floats. */
-  @FunctionalInterface
-  private interface FloatBinaryOperator {
-    float apply(float a, float b);
-  }
-
   private static void floating(
-      KernelTable.Builder table, OperationCode code, float start, FloatBinaryOperator function) {
+      KernelTable.Builder table, OperationCode code, float start, DoubleBinaryOperator function) {
     table.add(code, operation -> floating(operation, start, function, 1), ElementTypes.floats());
   }
 
@@ -75,7 +67,7 @@ final class Reduction {
         operation,
         0,
         (sum, stored) -> sum + stored - zeroPoint,
-        sum -> (count == 0 ? 0 : (sum >= 0 ? sum + half : sum - half) / count) + zeroPoint);
+        sum -> (count == 0 ? 0 : (int) (sum >= 0 ? sum + half : sum - half) / count) + zeroPoint);
   }
 
   private static int least(ResolvedOperation operation) {
@@ -87,80 +79,55 @@ final class Reduction {
   }
 
   private static Kernel floating(
-      ResolvedOperation operation, float start, FloatBinaryOperator function, int divisor) {
-    Parameters parameters = operation.parameters(Parameters.class);
-    Elements elements = Elements.of(operation.view().output().type());
-    Elements sums = Elements.FLOAT32;
-    StridedCopy walk = parameters.walk();
-    return new Accumulating(parameters.results()) {
-      @Override
-      public void run(
-          MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
-        for (int i = 0; i < parameters.results(); i++) {
-          work.done(1);
-          sums.setFloat(scratch, i, start);
-        }
-        walk.forEachRun(
-            (source, target) -> {
-              work.done(walk.runLength());
-              for (int i = 0; i < walk.runLength(); i++) {
-                long result = target + i * walk.runTargetStride();
-                float value = elements.getFloat(inputs[0], source + i * walk.runSourceStride());
-                sums.setFloat(
-                    scratch, result, function.apply(sums.getFloat(scratch, result), value));
-              }
-            });
-        for (int i = 0; i < parameters.results(); i++) {
-          work.done(1);
-          elements.setFloat(outputs[0], i, sums.getFloat(scratch, i) / divisor);
-        }
-      }
-    };
+      ResolvedOperation operation, float start, DoubleBinaryOperator function, int divisor) {
+    return reduced(operation, Elements.FLOAT32, start, function, sum -> (float) sum / divisor);
   }
 
   private static Kernel integers(
-      ResolvedOperation operation, int start, IntBinaryOperator function, IntUnaryOperator finish) {
-    Parameters parameters = operation.parameters(Parameters.class);
-    Elements elements = Elements.of(operation.view().output().type());
-    Elements sums = Elements.INT32;
-    StridedCopy walk = parameters.walk();
-    return new Accumulating(parameters.results()) {
-      @Override
-      public void run(
-          MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work) {
-        for (int i = 0; i < parameters.results(); i++) {
-          work.done(1);
-          sums.setInt(scratch, i, start);
-        }
-        walk.forEachRun(
-            (source, target) -> {
-              work.done(walk.runLength());
-              for (int i = 0; i < walk.runLength(); i++) {
-                long result = target + i * walk.runTargetStride();
-                int value = elements.getInt(inputs[0], source + i * walk.runSourceStride());
-                sums.setInt(
-                    scratch, result, function.applyAsInt(sums.getInt(scratch, result), value));
-              }
-            });
-        for (int i = 0; i < parameters.results(); i++) {
-          work.done(1);
-          elements.setInt(outputs[0], i, finish.applyAsInt(sums.getInt(scratch, i)));
-        }
-      }
-    };
+      ResolvedOperation operation,
+      int start,
+      DoubleBinaryOperator function,
+      DoubleUnaryOperator finish) {
+    return reduced(operation, Elements.INT32, start, function, finish);
   }
 
-  /** A kernel with 32 bits of scratch memory for each result. */
-  private abstract static class Accumulating implements Kernel {
-    private final long scratchSize;
-
-    Accumulating(int results) {
-      scratchSize = (long) results * Integer.BYTES;
-    }
-
-    @Override
-    public long scratchSize() {
-      return scratchSize;
-    }
+  /**
+   * A kernel with 32 bits of scratch memory for each result.
+   *
+   * @param sums the type that a function's results are rounded to: a double holds a sum, a product
+   *     and a difference of two of them so well that they are those of the type
+   */
+  private static Kernel reduced(
+      ResolvedOperation operation,
+      Elements sums,
+      double start,
+      DoubleBinaryOperator function,
+      DoubleUnaryOperator finish) {
+    Parameters parameters = operation.parameters(Parameters.class);
+    Elements elements = Elements.of(operation.view().output().type());
+    StridedCopy walk = parameters.walk();
+    Kernel kernel =
+        (inputs, outputs, scratch, work) -> {
+          for (int i = 0; i < parameters.results(); i++) {
+            work.done(1);
+            sums.setDouble(scratch, i, start);
+          }
+          walk.forEachRun(
+              (source, target) -> {
+                work.done(walk.runLength());
+                for (int i = 0; i < walk.runLength(); i++) {
+                  long result = target + i * walk.runTargetStride();
+                  double value = elements.getDouble(inputs[0], source + i * walk.runSourceStride());
+                  double sum = sums.getDouble(scratch, result);
+                  sums.setDouble(scratch, result, function.applyAsDouble(sum, value));
+                }
+              });
+          for (int i = 0; i < parameters.results(); i++) {
+            work.done(1);
+            double sum = sums.getDouble(scratch, i);
+            elements.setDouble(outputs[0], i, finish.applyAsDouble(sum));
+          }
+        };
+    return kernel.withScratch((long) parameters.results() * Integer.BYTES);
   }
 }
