@@ -9,7 +9,6 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.tck.check.TestGraph;
 import java.util.List;
-import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -17,44 +16,26 @@ import org.junit.jupiter.api.Test;
 /** Fully connected layers whose weights are computed, or their bias, against the formula. */
 @Tag("widths")
 class ComputedLayersTest {
-  private final Random random = seeded();
+  private final Seeded random = new Seeded(ComputedLayersTest.class);
   private final Twins simd = new Twins();
-
-  private static Random seeded() {
-    long seed = Long.getLong("thalamus.seed", 1);
-    System.out.println("ComputedLayersTest seed " + seed);
-    return new Random(seed);
-  }
 
   @AfterEach
   void close() {
     simd.close();
   }
 
-  private int pick(int... values) {
-    return values[random.nextInt(values.length)];
-  }
-
-  private float[] floats(int count) {
-    float[] values = new float[count];
-    for (int i = 0; i < count; i++) {
-      values[i] = (float) random.nextGaussian();
-    }
-    return values;
-  }
-
   @Test
   void layersAreThoseOfTheFormula() throws DeviceException {
     for (int round = 0; round < 80; round++) {
-      int rows = pick(1, 2, 5, 99);
-      int depth = pick(1, 7, 64, 99, 513, 1100);
-      int units = pick(1, 8, 17, 64, 99, 300);
-      int activation = pick(0, 1, 3);
+      int rows = random.pick(1, 2, 5, 99);
+      int depth = random.pick(1, 7, 64, 99, 513, 1100);
+      int units = random.pick(1, 8, 17, 64, 99, 300);
+      int activation = random.pick(0, 1, 3);
       boolean isBiasComputed = random.nextBoolean();
       boolean areWeightsComputed = !isBiasComputed || random.nextBoolean();
-      float[] data = floats(rows * depth);
-      float[] weights = floats(units * depth);
-      float[] bias = floats(units);
+      float[] data = random.floats(1, rows * depth);
+      float[] weights = random.floats(1, units * depth);
+      float[] bias = random.floats(1, units);
       try (TestGraph graph = new TestGraph()) {
         List<Integer> inputs =
             List.of(

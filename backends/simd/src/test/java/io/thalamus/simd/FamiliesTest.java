@@ -21,7 +21,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
-import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -39,17 +38,7 @@ class FamiliesTest {
 
   private final Twins simd = new Twins();
   private final CpuDevice cpu = new CpuDevice("1.0.0");
-  private final Random random = seeded();
-
-  private static Random seeded() {
-    long seed = Long.getLong("thalamus.seed", 1);
-    System.out.println("FamiliesTest seed " + seed);
-    return new Random(seed);
-  }
-
-  private int pick(int... values) {
-    return values[random.nextInt(values.length)];
-  }
+  private final Seeded random = new Seeded(FamiliesTest.class);
 
   private OperandCode pickType() {
     return TYPES[random.nextInt(TYPES.length)];
@@ -113,11 +102,16 @@ class FamiliesTest {
       OperandCode type = pickType();
       OperationCode code =
           new OperationCode[] {OperationCode.ADD, OperationCode.SUB, OperationCode.MUL}
-              [pick(0, 1, 2)];
-      int[] result = {pick(1, 2), pick(1, 3), pick(1, 4, 5), pick(8, 9, 15, 16, 17, 33, 100)};
+              [random.pick(0, 1, 2)];
+      int[] result = {
+        random.pick(1, 2),
+        random.pick(1, 3),
+        random.pick(1, 4, 5),
+        random.pick(8, 9, 15, 16, 17, 33, 100)
+      };
       int[] first = result.clone();
       int[] second = result.clone();
-      int form = pick(0, 1, 2, 3, 4);
+      int form = random.pick(0, 1, 2, 3, 4);
       if (form == 1) {
         second = new int[] {result[3]};
       } else if (form == 2) {
@@ -147,7 +141,7 @@ class FamiliesTest {
         int b = graph.input(type, secondQ, second);
         graph.operation(
             type == TENSOR_FLOAT32 ? code : TestGraph.anyRounding(random, code),
-            List.of(a, b, graph.int32(pick(0, 1, 3))),
+            List.of(a, b, graph.int32(random.pick(0, 1, 3))),
             graph.output(type, outQ, Shape.of(result).toArray()));
         check(
             graph,
@@ -182,14 +176,14 @@ class FamiliesTest {
         average = TestGraph.anyRounding(random, OperationCode.AVERAGE_POOL_2D);
       }
       OperationType code = random.nextBoolean() ? average : OperationCode.MAX_POOL_2D;
-      int width = pick(1, 2, 3, 7);
-      int height = pick(1, 2, 3, 5);
+      int width = random.pick(1, 2, 3, 7);
+      int height = random.pick(1, 2, 3, 5);
       int[] paddings = {
         random.nextInt(width), random.nextInt(width), random.nextInt(height), random.nextInt(height)
       };
-      int[] strides = {pick(1, 2, 3), pick(1, 2)};
+      int[] strides = {random.pick(1, 2, 3), random.pick(1, 2)};
       int[] input = {
-        pick(1, 2), height + random.nextInt(5), width + random.nextInt(5), pick(SIZES)
+        random.pick(1, 2), height + random.nextInt(5), width + random.nextInt(5), random.pick(SIZES)
       };
       int outputHeight = (input[1] + paddings[2] + paddings[3] - height) / strides[1] + 1;
       int outputWidth = (input[2] + paddings[0] + paddings[1] - width) / strides[0] + 1;
@@ -200,7 +194,7 @@ class FamiliesTest {
         for (int value : paddings) {
           arguments.add(graph.int32(value));
         }
-        for (int value : new int[] {strides[0], strides[1], width, height, pick(0, 1, 3)}) {
+        for (int value : new int[] {strides[0], strides[1], width, height, random.pick(0, 1, 3)}) {
           arguments.add(graph.int32(value));
         }
         graph.operation(
@@ -227,7 +221,7 @@ class FamiliesTest {
           continue;
         }
         for (int i = 0; i < 5; i++) {
-          activation(code, type, pick(1, 255, 256, 257, 4099));
+          activation(code, type, random.pick(1, 255, 256, 257, 4099));
         }
       }
     }
@@ -296,9 +290,9 @@ class FamiliesTest {
   void fullyConnectedLayers() throws DeviceException {
     for (int i = 0; i < 150; i++) {
       OperandCode type = pickType();
-      int batches = pick(1, 1, 2, 3, 4, 5, 9);
-      int size = pick(SIZES);
-      int units = pick(SIZES);
+      int batches = random.pick(1, 1, 2, 3, 4, 5, 9);
+      int size = random.pick(SIZES);
+      int units = random.pick(SIZES);
       OperationCode dense = OperationCode.FULLY_CONNECTED;
       Quantization in = quantization(type);
       Quantization weights = quantization(type);
@@ -323,7 +317,7 @@ class FamiliesTest {
                 : graph.constant(OperandCode.TENSOR_INT32, bias, TestGraph.bytes(biases), units);
         graph.operation(
             type == TENSOR_FLOAT32 ? dense : TestGraph.anyRounding(random, dense),
-            List.of(input, filter, added, graph.int32(pick(0, 1, 3))),
+            List.of(input, filter, added, graph.int32(random.pick(0, 1, 3))),
             graph.output(type, out, batches, units));
         check(
             graph,
@@ -339,7 +333,7 @@ class FamiliesTest {
   void softmax() throws DeviceException {
     for (int i = 0; i < 120; i++) {
       OperandCode type = pickType();
-      int[] shape = {pick(1, 3), pick(SIZES)};
+      int[] shape = {random.pick(1, 3), random.pick(SIZES)};
       Quantization in = quantization(type);
       Quantization out =
           type == TENSOR_FLOAT32 ? Quantization.NONE : Quantization.of(1f / 256, least(type));
@@ -366,9 +360,9 @@ class FamiliesTest {
   void concatenations() throws DeviceException {
     for (int i = 0; i < 120; i++) {
       OperandCode type = pickType();
-      int axis = pick(0, 1, 2, 3);
-      int[] shape = {pick(1, 2), pick(1, 3), pick(1, 4), pick(SIZES)};
-      int count = pick(1, 2, 3);
+      int axis = random.pick(0, 1, 2, 3);
+      int[] shape = {random.pick(1, 2), random.pick(1, 3), random.pick(1, 4), random.pick(SIZES)};
+      int count = random.pick(1, 2, 3);
       Quantization out = quantization(type);
       boolean rescales = random.nextBoolean();
       try (TestGraph graph = new TestGraph()) {
@@ -394,11 +388,11 @@ class FamiliesTest {
   void paddings() throws DeviceException {
     for (int i = 0; i < 120; i++) {
       OperandCode type = pickType();
-      int[] shape = {pick(1, 2), pick(1, 3), pick(1, 4), pick(SIZES)};
+      int[] shape = {random.pick(1, 2), random.pick(1, 3), random.pick(1, 4), random.pick(SIZES)};
       int[] paddings = new int[8];
       int[] padded = shape.clone();
       for (int j = 0; j < 8; j++) {
-        paddings[j] = pick(0, 0, 1, 2, 5);
+        paddings[j] = random.pick(0, 0, 1, 2, 5);
         padded[j / 2] += paddings[j];
       }
       Quantization q = quantization(type);
@@ -429,9 +423,9 @@ class FamiliesTest {
   void means() throws DeviceException {
     for (int i = 0; i < 300; i++) {
       OperandCode type = pickType();
-      int[] shape = new int[pick(1, 2, 3, 4)];
-      Arrays.setAll(shape, axis -> pick(1, 3, 4, 7));
-      shape[random.nextInt(shape.length)] = pick(SIZES);
+      int[] shape = new int[random.pick(1, 2, 3, 4)];
+      Arrays.setAll(shape, axis -> random.pick(1, 3, 4, 7));
+      shape[random.nextInt(shape.length)] = random.pick(SIZES);
       int first = random.nextInt(shape.length);
       int end = first + 1 + random.nextInt(shape.length - first);
       boolean keeps = random.nextBoolean();
@@ -441,7 +435,7 @@ class FamiliesTest {
         if (axis < first || axis >= end) {
           result.add(shape[axis]);
         } else {
-          axes.add(pick(0, 1) * -shape.length + axis);
+          axes.add(random.pick(0, 1) * -shape.length + axis);
           if (keeps) {
             result.add(1);
           }
@@ -471,9 +465,9 @@ class FamiliesTest {
   void transpositions() throws DeviceException {
     for (int i = 0; i < 200; i++) {
       OperandCode type = pickType();
-      int[] shape = new int[pick(1, 2, 3, 4)];
-      Arrays.setAll(shape, axis -> pick(1, 2, 3, 5));
-      shape[random.nextInt(shape.length)] = pick(SIZES);
+      int[] shape = new int[random.pick(1, 2, 3, 4)];
+      Arrays.setAll(shape, axis -> random.pick(1, 2, 3, 5));
+      shape[random.nextInt(shape.length)] = random.pick(SIZES);
       List<Integer> order = new ArrayList<>(IntStream.range(0, shape.length).boxed().toList());
       Collections.shuffle(order, random);
       int[] result = order.stream().mapToInt(axis -> shape[axis]).toArray();
@@ -493,7 +487,7 @@ class FamiliesTest {
   void slices() throws DeviceException {
     for (int i = 0; i < 200; i++) {
       OperandCode type = pickType();
-      int[] shape = {pick(1, 2, 3), pick(1, 3, 7), pick(SIZES)};
+      int[] shape = {random.pick(1, 2, 3), random.pick(1, 3, 7), random.pick(SIZES)};
       int[] begin = new int[3];
       int[] end = new int[3];
       int[] strides = new int[3];
@@ -501,7 +495,7 @@ class FamiliesTest {
       for (int axis = 0; axis < 3; axis++) {
         int first = random.nextInt(shape[axis]);
         int last = random.nextInt(shape[axis]);
-        int stride = pick(1, 2, 3);
+        int stride = random.pick(1, 2, 3);
         boolean isBackwards = last < first;
         strides[axis] = isBackwards ? -stride : stride;
         begin[axis] = first;
@@ -543,10 +537,10 @@ class FamiliesTest {
   void blocksBecomeDepthAndBack() throws DeviceException {
     for (OperandCode type : TYPES) {
       for (boolean isChannelsFirst : new boolean[] {false, true}) {
-        int block = pick(1, 2, 3);
-        int channels = block * block * pick(1, 2, 5);
-        int height = block * pick(1, 2, 3);
-        int width = block * pick(1, 4);
+        int block = random.pick(1, 2, 3);
+        int channels = block * block * random.pick(1, 2, 5);
+        int height = block * random.pick(1, 2, 3);
+        int width = block * random.pick(1, 4);
         int[] shape = image(isChannelsFirst, 2, height, width, channels);
         Quantization q = quantization(type);
         int wide = block * block;

@@ -17,7 +17,6 @@ import io.thalamus.tck.check.TestGraph;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
 import java.util.function.DoubleUnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -37,15 +36,9 @@ class FunctionsTest {
           OperationCode.NEG, x -> -x,
           OperationCode.FLOOR, Math::floor);
 
-  private final Random random = seeded();
+  private final Seeded random = new Seeded(FunctionsTest.class);
   private final Twins simd = new Twins();
   private final CpuDevice cpu = new CpuDevice("1.0.0");
-
-  private static Random seeded() {
-    long seed = Long.getLong("thalamus.seed", 1);
-    System.out.println("FunctionsTest seed " + seed);
-    return new Random(seed);
-  }
 
   @AfterEach
   void close() {

@@ -22,7 +22,6 @@ import io.thalamus.simd.program.WarmUp;
 import io.thalamus.tck.check.TestGraph;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** Whole graphs: what is fused, what shares a place, and how work is divided. */
@@ -31,13 +30,7 @@ class GraphTest {
 
   private final CpuDevice cpu = new CpuDevice("1.0.0");
   private final SimdDevice simd = Twins.device("vectors", WarmUp.Stage.ALWAYS_WARM);
-  private final Random random = seeded();
-
-  private static Random seeded() {
-    long seed = Long.getLong("thalamus.seed", 1);
-    System.out.println("GraphTest seed " + seed);
-    return new Random(seed);
-  }
+  private final Seeded random = new Seeded(GraphTest.class);
 
   private float[] floats(int count) {
     float[] values = new float[count];

@@ -14,18 +14,11 @@ import io.thalamus.model.Quantization;
 import io.thalamus.tck.check.TestGraph;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** Lines along any axis brought to length 1: floats by the formula, bytes as the reference has. */
 class LengthsTest {
-  private final Random random = seeded();
-
-  private static Random seeded() {
-    long seed = Long.getLong("thalamus.seed", 1);
-    System.out.println("LengthsTest seed " + seed);
-    return new Random(seed);
-  }
+  private final Seeded random = new Seeded(LengthsTest.class);
 
   private int[] shape() {
     return new int[] {1 + random.nextInt(3), 1 + random.nextInt(9), 1 + random.nextInt(40)};

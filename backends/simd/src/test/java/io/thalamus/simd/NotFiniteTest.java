@@ -15,7 +15,6 @@ import io.thalamus.tck.check.TestGraph;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Random;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -35,14 +34,8 @@ class NotFiniteTest {
   };
   private static final int[] ACTIVATIONS = {0, 1, 3};
 
-  private final Random random = seeded();
+  private final Seeded random = new Seeded(NotFiniteTest.class);
   private int notANumber;
-
-  private static Random seeded() {
-    long seed = Long.getLong("thalamus.seed", 1);
-    System.out.println("NotFiniteTest seed " + seed);
-    return new Random(seed);
-  }
 
   private byte[] values(int count, boolean hasSpecial) {
     float[] floats = new float[count];

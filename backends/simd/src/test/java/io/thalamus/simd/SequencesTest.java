@@ -11,7 +11,6 @@ import io.thalamus.tck.check.TestGraph;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -19,30 +18,12 @@ import org.junit.jupiter.api.Test;
 /** Cells with a long memory against their formulas in double. */
 @Tag("widths")
 class SequencesTest {
-  private final Random random = seeded();
+  private final Seeded random = new Seeded(SequencesTest.class);
   private final Twins simd = new Twins();
-
-  private static Random seeded() {
-    long seed = Long.getLong("thalamus.seed", 1);
-    System.out.println("SequencesTest seed " + seed);
-    return new Random(seed);
-  }
 
   @AfterEach
   void close() {
     simd.close();
-  }
-
-  private int pick(int... values) {
-    return values[random.nextInt(values.length)];
-  }
-
-  private float[] floats(double size, int count) {
-    float[] values = new float[count];
-    for (int i = 0; i < count; i++) {
-      values[i] = (float) (random.nextGaussian() * size);
-    }
-    return values;
   }
 
   /**
@@ -68,11 +49,11 @@ class SequencesTest {
     float[][] peepholes = new float[4][];
     float[][] norms = new float[4][];
     for (int gate = 0; gate < 4; gate++) {
-      inputs[gate] = floats(0.4, cells * size);
-      recurrent[gate] = floats(0.6 / Math.sqrt(outputs), cells * outputs);
-      biases[gate] = floats(0.4, cells);
-      peepholes[gate] = gate == 2 || !hasPeepholes ? null : floats(0.5, cells);
-      norms[gate] = isNorm ? floats(0.5, cells) : null;
+      inputs[gate] = random.floats(0.4, cells * size);
+      recurrent[gate] = random.floats(0.6 / Math.sqrt(outputs), cells * outputs);
+      biases[gate] = random.floats(0.4, cells);
+      peepholes[gate] = gate == 2 || !hasPeepholes ? null : random.floats(0.5, cells);
+      norms[gate] = isNorm ? random.floats(0.5, cells) : null;
     }
     boolean isProjected = outputs != cells;
     return new Weights(
@@ -81,8 +62,8 @@ class SequencesTest {
         biases,
         peepholes,
         norms,
-        isProjected ? floats(1 / Math.sqrt(cells), outputs * cells) : null,
-        isProjected && random.nextBoolean() ? floats(0.2, outputs) : null);
+        isProjected ? random.floats(1 / Math.sqrt(cells), outputs * cells) : null,
+        isProjected && random.nextBoolean() ? random.floats(0.2, outputs) : null);
   }
 
   private static double sigmoid(double x) {
@@ -191,11 +172,11 @@ class SequencesTest {
   @Test
   void sequencesAreThoseOfTheFormulas() throws DeviceException {
     for (int round = 0; round < 60; round++) {
-      int steps = pick(1, 3, 50, 100);
-      int batches = pick(1, 2, 3);
-      int size = pick(1, 7, 40, 600);
-      int cells = pick(1, 5, 16, 33, 70);
-      int outputs = pick(cells, 3, 20, 600);
+      int steps = random.pick(1, 3, 50, 100);
+      int batches = random.pick(1, 2, 3);
+      int size = random.pick(1, 7, 40, 600);
+      int cells = random.pick(1, 5, 16, 33, 70);
+      int outputs = random.pick(cells, 3, 20, 600);
       boolean hasPeepholes = random.nextInt(3) == 0;
       boolean isNormalized = random.nextInt(3) == 0;
       boolean isTwofold = round % 3 == 0;
@@ -204,7 +185,7 @@ class SequencesTest {
       boolean isTimeMajor = random.nextBoolean();
       int[] rows = isTimeMajor ? new int[] {steps, batches} : new int[] {batches, steps};
       int directions = isTwofold ? 2 : 1;
-      float[] data = floats(0.5, batches * steps * size);
+      float[] data = random.floats(0.5, batches * steps * size);
       double[] wanted = new double[batches * steps * outputs * directions];
       try (TestGraph graph = new TestGraph()) {
         List<Integer> inputs = new ArrayList<>();
@@ -216,8 +197,8 @@ class SequencesTest {
           Weights weights = weights(size, cells, outputs, hasPeepholes, isNormalized);
           all.add(weights);
           inputs.addAll(operands(graph, weights, size, outputs, isCoupled));
-          float[] before = floats(0.3, batches * outputs);
-          float[] memory = floats(0.3, batches * cells);
+          float[] before = random.floats(0.3, batches * outputs);
+          float[] memory = random.floats(0.3, batches * cells);
           states[2 * direction] = before;
           states[2 * direction + 1] = memory;
           for (int batch = 0; batch < batches; batch++) {
@@ -282,19 +263,19 @@ class SequencesTest {
   @Test
   void filtersOverTimeAreThoseOfTheFormula() throws DeviceException {
     for (int round = 0; round < 40; round++) {
-      int batches = pick(1, 2, 3);
-      int size = pick(1, 7, 40, 600, 1100);
-      int units = pick(1, 5, 16, 33, 70);
-      int rank = pick(1, 2, 3);
-      int memory = pick(1, 2, 5, 8, 27);
+      int batches = random.pick(1, 2, 3);
+      int size = random.pick(1, 7, 40, 600, 1100);
+      int units = random.pick(1, 5, 16, 33, 70);
+      int rank = random.pick(1, 2, 3);
+      int memory = random.pick(1, 2, 5, 8, 27);
       int filters = units * rank;
       boolean hasBias = random.nextBoolean();
-      int activation = pick(0, 1, 3, 4, 6);
-      float[] data = floats(0.5, batches * size);
-      float[] features = floats(1 / Math.sqrt(size), filters * size);
-      float[] times = floats(0.5, filters * memory);
-      float[] bias = floats(0.4, units);
-      float[] state = floats(0.5, batches * filters * memory);
+      int activation = random.pick(0, 1, 3, 4, 6);
+      float[] data = random.floats(0.5, batches * size);
+      float[] features = random.floats(1 / Math.sqrt(size), filters * size);
+      float[] times = random.floats(0.5, filters * memory);
+      float[] bias = random.floats(0.4, units);
+      float[] state = random.floats(0.5, batches * filters * memory);
       double[] results = new double[batches * units];
       double[] states = new double[state.length];
       for (int row = 0; row < batches * filters; row++) {

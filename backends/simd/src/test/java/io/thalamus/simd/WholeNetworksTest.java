@@ -24,7 +24,6 @@ import io.thalamus.tck.check.OutcomeException;
 import io.thalamus.tck.check.TestGraph;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -35,24 +34,14 @@ import org.junit.jupiter.api.Test;
  */
 @Tag("widths")
 class WholeNetworksTest {
-  private final Random random = seeded();
+  private final Seeded random = new Seeded(WholeNetworksTest.class);
   private final Twins simd = new Twins();
   private final CpuDevice cpu = new CpuDevice("1.0.0");
-
-  private static Random seeded() {
-    long seed = Long.getLong("thalamus.seed", 1);
-    System.out.println("WholeNetworksTest seed " + seed);
-    return new Random(seed);
-  }
 
   @AfterEach
   void close() {
     simd.close();
     cpu.close();
-  }
-
-  private int pick(int... values) {
-    return values[random.nextInt(values.length)];
   }
 
   private static int count(int... shape) {
@@ -112,10 +101,10 @@ class WholeNetworksTest {
   @Test
   void productsOfComputedMatrices() throws DeviceException {
     for (int round = 0; round < 80; round++) {
-      int batch = pick(1, 2, 5);
-      int rows = pick(1, 3, 12, 49, 130);
-      int inner = pick(1, 7, 64, 513);
-      int columns = pick(1, 8, 17, 64, 100);
+      int batch = random.pick(1, 2, 5);
+      int rows = random.pick(1, 3, 12, 49, 130);
+      int inner = random.pick(1, 7, 64, 513);
+      int columns = random.pick(1, 8, 17, 64, 100);
       boolean isFirstTurned = random.nextBoolean();
       boolean isSecondTurned = random.nextBoolean();
       boolean isShared = random.nextInt(3) == 0;
@@ -156,9 +145,9 @@ class WholeNetworksTest {
     for (int round = 0; round < 40; round++) {
       OperandCode type =
           List.of(TENSOR_INT32, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED).get(round % 3);
-      int[] first = {pick(1, 3), pick(1, 5, 20), pick(1, 9, 70)};
+      int[] first = {random.pick(1, 3), random.pick(1, 5, 20), random.pick(1, 9, 70)};
       boolean isTurned = random.nextBoolean();
-      int columns = pick(1, 6, 33);
+      int columns = random.pick(1, 6, 33);
       int[] second =
           isTurned
               ? new int[] {first[0], columns, first[2]}
@@ -180,8 +169,8 @@ class WholeNetworksTest {
   @Test
   void layersAreNormalized() throws DeviceException {
     for (int round = 0; round < 30; round++) {
-      int rows = pick(1, 3, 40);
-      int size = pick(1, 5, 16, 67, 512);
+      int rows = random.pick(1, 3, 40);
+      int size = random.pick(1, 5, 16, 67, 512);
       boolean hasBias = random.nextBoolean();
       float[] data = floats(rows, size);
       float[] scale = floats(size);
@@ -252,7 +241,7 @@ class WholeNetworksTest {
               ? questions.get(random.nextInt(questions.size()))
               : arithmetic.get(random.nextInt(arithmetic.size()));
       OperandCode type = isQuestion ? comparable[random.nextInt(comparable.length)] : TENSOR_INT32;
-      int[] result = {pick(1, 3), pick(1, 2, 5), pick(1, 2, 7, 16, 100)};
+      int[] result = {random.pick(1, 3), random.pick(1, 2, 5), random.pick(1, 2, 7, 16, 100)};
       int[] other = result.clone();
       other[random.nextInt(3)] = 1;
       boolean isFirst = random.nextBoolean();
@@ -278,7 +267,7 @@ class WholeNetworksTest {
   @Test
   void logicAndChoices() throws DeviceException {
     for (int round = 0; round < 40; round++) {
-      int count = pick(1, 17, 300);
+      int count = random.pick(1, 17, 300);
       OperandCode type =
           List.of(TENSOR_FLOAT32, TENSOR_INT32, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED)
               .get(round % 4);
@@ -313,7 +302,7 @@ class WholeNetworksTest {
     };
     for (int round = 0; round < 80; round++) {
       OperandCode type = types[round % 4];
-      int[] shape = {pick(1, 3), pick(1, 4, 9), pick(1, 5, 40)};
+      int[] shape = {random.pick(1, 3), random.pick(1, 4, 9), random.pick(1, 5, 40)};
       int axis = random.nextInt(3);
       int[] result = new int[2];
       for (int i = 0; i < 2; i++) {
@@ -352,9 +341,9 @@ class WholeNetworksTest {
     OperandCode[] types = {TENSOR_FLOAT32, TENSOR_INT32, TENSOR_QUANT8_ASYMM};
     for (int round = 0; round < 40; round++) {
       OperandCode type = types[round % 3];
-      int[] shape = {pick(2, 3), pick(4, 9), pick(1, 5, 40)};
+      int[] shape = {random.pick(2, 3), random.pick(4, 9), random.pick(1, 5, 40)};
       int axis = random.nextInt(3);
-      int some = pick(1, 3, 20);
+      int some = random.pick(1, 3, 20);
       int[] result = shape.clone();
       result[axis] = some;
       Quantization scale = quantization(type);
@@ -388,7 +377,9 @@ class WholeNetworksTest {
   @Test
   void reductionsOverAnyAxes() throws DeviceException {
     for (int round = 0; round < 80; round++) {
-      int[] shape = {pick(1, 3), pick(1, 4), pick(1, 5, 70), pick(1, 9, 130)};
+      int[] shape = {
+        random.pick(1, 3), random.pick(1, 4), random.pick(1, 5, 70), random.pick(1, 9, 130)
+      };
       List<Integer> axes =
           random.ints(1 + random.nextInt(3), 0, 4).distinct().boxed().sorted().toList();
       int[] result = shape.clone();
@@ -439,7 +430,7 @@ class WholeNetworksTest {
   @Test
   void probabilitiesAlongAnyAxis() throws DeviceException {
     for (int round = 0; round < 60; round++) {
-      int[] shape = {pick(1, 3), pick(1, 4, 20), pick(1, 5, 70)};
+      int[] shape = {random.pick(1, 3), random.pick(1, 4, 20), random.pick(1, 5, 70)};
       int axis = random.nextInt(3);
       boolean isLogarithm = random.nextBoolean();
       float[] data = floats(shape);
@@ -478,7 +469,7 @@ class WholeNetworksTest {
         if (to == TENSOR_BOOL8) {
           continue; // which nothing is cast to
         }
-        int count = pick(1, 33, 5000);
+        int count = random.pick(1, 33, 5000);
         try (TestGraph graph = new TestGraph()) {
           int input = graph.input(from, quantization(from), count);
           graph.operation(
@@ -527,9 +518,9 @@ class WholeNetworksTest {
               ? OperationCode.RESIZE_BILINEAR
               : OperationCode.RESIZE_NEAREST_NEIGHBOR;
       boolean isNchw = random.nextBoolean();
-      int channels = pick(1, 3, 17);
-      int[] from = {2, pick(1, 4, 7), pick(1, 5, 9), channels};
-      int[] to = {2, pick(1, 3, 8, 14), pick(1, 6, 13), channels};
+      int channels = random.pick(1, 3, 17);
+      int[] from = {2, random.pick(1, 4, 7), random.pick(1, 5, 9), channels};
+      int[] to = {2, random.pick(1, 3, 8, 14), random.pick(1, 6, 13), channels};
       int[] input = isNchw ? new int[] {2, channels, from[1], from[2]} : from;
       int[] output = isNchw ? new int[] {2, channels, to[1], to[2]} : to;
       boolean alignsCorners = random.nextInt(3) == 0;

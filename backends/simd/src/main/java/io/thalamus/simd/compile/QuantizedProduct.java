@@ -128,16 +128,13 @@ public final class QuantizedProduct implements Step {
       }
       return;
     }
-    Requantizer toBytes = requantizer.get();
+    Object sums = isWhole ? scratch.floats : scratch.ints;
+    int at = isWhole ? sumsAt : 0;
     byte[] out = frame.bytes(output);
     byte[] spare = scratch.spareBytes;
-    if (isWhole) {
-      float[] sums = scratch.floats;
-      toBytes.store(isScalar, sums, sumsAt, distance, count, begin, end, out, to, columns, spare);
-    } else {
-      int[] sums = scratch.ints;
-      toBytes.store(isScalar, sums, 0, distance, count, begin, end, out, to, columns, spare);
-    }
+    requantizer
+        .get()
+        .store(isScalar, sums, at, distance, count, begin, end, out, to, columns, spare);
   }
 
   /** Adds the float sums of a part to the int sums, or begins these with them. */

@@ -88,11 +88,11 @@ public final class Requantizer {
   }
 
   /**
-   * Stores a range of channels of rows of sums that are floats without a fraction. Channel by
-   * channel, down the rows: what belongs to a channel is read once.
+   * Stores a range of channels of rows of sums, which are integers or floats without a fraction.
+   * Channel by channel, down the rows: what belongs to a channel is read once.
    *
    * @param isScalar whether one is rounded after the other
-   * @param sums of the first channel of the first row stand at {@code at}
+   * @param sums ints or floats, of the first channel of the first row stand at {@code at}
    * @param distance from one row of sums to the next
    * @param rows how many
    * @param out receives the first channel of the first row at {@code to}
@@ -100,7 +100,7 @@ public final class Requantizer {
    */
   public void store(
       boolean isScalar,
-      float[] sums,
+      Object sums,
       int at,
       int distance,
       int rows,
@@ -113,7 +113,8 @@ public final class Requantizer {
     if (!vectorized || isScalar) {
       for (int row = 0; row < rows; row++) {
         for (int c = firstChannel; c < endChannel; c++) {
-          int sum = (int) sums[at + row * distance + c - firstChannel];
+          int place = at + row * distance + c - firstChannel;
+          int sum = sums instanceof int[] ints ? ints[place] : (int) ((float[]) sums)[place];
           out[to + row * outDistance + c - firstChannel] =
               (byte) accumulation.stored(sum + bias[c], c);
         }
@@ -139,45 +140,20 @@ public final class Requantizer {
     }
   }
 
-  /** As the other, for sums that are integers. */
-  public void store(
-      boolean isScalar,
-      int[] sums,
+  /** Two loops for one: a vector that is of either array would become an object. */
+  private void column(
+      int channel,
+      Object sums,
       int at,
       int distance,
       int rows,
-      int firstChannel,
-      int endChannel,
       byte[] out,
       int to,
-      int outDistance,
-      byte[] spare) {
-    if (!vectorized || isScalar) {
-      for (int row = 0; row < rows; row++) {
-        for (int c = firstChannel; c < endChannel; c++) {
-          int sum = sums[at + row * distance + c - firstChannel];
-          out[to + row * outDistance + c - firstChannel] =
-              (byte) accumulation.stored(sum + bias[c], c);
-        }
-      }
-      return;
-    }
-    int c = firstChannel;
-    for (; c <= endChannel - COUNT; c += COUNT) {
-      int shift = c - firstChannel;
-      column(c, sums, at + shift, distance, rows, out, to + shift, outDistance);
-    }
-    if (c < endChannel && endChannel - firstChannel >= COUNT) {
-      // Some channels twice, with the same results.
-      c = endChannel - COUNT;
-      int shift = c - firstChannel;
-      column(c, sums, at + shift, distance, rows, out, to + shift, outDistance);
-      return;
-    }
-    for (int row = 0; c < endChannel && row < rows; row++) {
-      int shift = c - firstChannel;
-      column(c, sums, at + row * distance + shift, 0, 1, spare, 0, 0);
-      System.arraycopy(spare, 0, out, to + row * outDistance + shift, endChannel - c);
+      int outDistance) {
+    if (sums instanceof int[] ints) {
+      column(channel, ints, at, distance, rows, out, to, outDistance);
+    } else {
+      column(channel, (float[]) sums, at, distance, rows, out, to, outDistance);
     }
   }
 
