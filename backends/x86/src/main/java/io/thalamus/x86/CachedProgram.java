@@ -36,13 +36,14 @@ import java.util.stream.LongStream;
  * checked all the same, since code would run with them.
  *
  * @param arguments the graph of inputs and outputs alone
+ * @param program as {@link Program#alone}
  * @param settings SHA-256 of the device's version and of what of the processor the code uses
  */
 record CachedProgram(Model arguments, Program program, byte[] settings) {
   private static final int MAGIC = 'T' | 'X' << 8 | '8' << 16 | '6' << 24;
 
   /** Changes with the layout of the file. */
-  private static final int VERSION = 7;
+  private static final int VERSION = 8;
 
   private static final int FIXED = 2 * Integer.BYTES;
 
@@ -62,6 +63,7 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     out.list(program.checks(), (to, check) -> to.int64(check.at()).int32(check.limit()));
     out.list(program.groups(), (to, group) -> to.int32(group.end()).bool(group.isShared()));
     out.ints(program.operations());
+    out.ints(program.large());
     Map<Function, Integer> functions = new LinkedHashMap<>();
     program.functions().forEach(function -> functions.putIfAbsent(function, functions.size()));
     out.list(List.copyOf(functions.keySet()), CachedProgram::write);
@@ -73,7 +75,7 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
       }
     }
     out.bytes(program.code());
-    return new CacheContents(List.of(out.toArray()), List.of(program.constants().segment()));
+    return new CacheContents(List.of(out.toArray()), List.of(program.constants().own()));
   }
 
   private static void write(Encoder out, Range range) {
@@ -134,6 +136,7 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     List<Check> checks = in.list(one -> new Check(one.int64(), one.int32()));
     List<Group> groups = in.list(one -> new Group(one.int32(), one.bool()));
     int[] operations = in.ints();
+    int[] large = Arrays.stream(in.ints()).sorted().toArray();
     List<Function> all =
         in.list(one -> new Function(one.int32(), one.list(CachedProgram::extent), one.bool()));
     List<Function> functions = new ArrayList<>();
@@ -160,7 +163,8 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
             List.copyOf(checks),
             from,
             to,
-            arguments.shapes());
+            arguments.shapes(),
+            large);
     return new CachedProgram(arguments.model(), program, settings);
   }
 

@@ -54,6 +54,16 @@ final class ProgramBounds {
       first = end;
     }
     within(first == count, "the last operation");
+    for (int number : program.large()) {
+      int argument = number % Program.CALL - 1;
+      within(
+          number >= 0
+              && number < calls.length
+              && argument >= 0
+              && argument < Function.ARGUMENTS
+              && argument != Function.WRITTEN,
+          "a large constant");
+    }
     for (Argument[] some : new Argument[][] {program.inputs(), program.outputs()}) {
       for (Argument argument : some) {
         within(argument == null || fits(argument), "an argument");
@@ -80,7 +90,7 @@ final class ProgramBounds {
             && function.entry() < program.code().length
             && blocks >= 1;
     for (int i = 0; i < Function.ARGUMENTS; i++) {
-      long room = function.isConstant(i) ? constants : program.memory();
+      long room = program.isConstant(index, i) ? constants : program.memory();
       isWithin &= fits(function.extent(i), blocks, calls[at + 1 + i], room);
     }
     within(isWithin, "call " + index);
@@ -97,7 +107,7 @@ final class ProgramBounds {
       }
       Function function = program.functions().get(call);
       int at = number % Program.CALL - 1;
-      if (at < 0 || at >= Function.ARGUMENTS || function.isConstant(at)) {
+      if (at < 0 || at >= Function.ARGUMENTS || program.isConstant(call, at)) {
         return false;
       }
       long room = bytes + (at == Function.WRITTEN ? 0 : Program.SLACK);

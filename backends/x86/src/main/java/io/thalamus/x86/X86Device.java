@@ -41,6 +41,7 @@ import io.thalamus.x86.compile.Program;
 import io.thalamus.x86.compile.Recurrence;
 import io.thalamus.x86.compile.Reduction;
 import io.thalamus.x86.compile.Resize;
+import io.thalamus.x86.compile.SharedWeights;
 import io.thalamus.x86.compile.Softmax;
 import io.thalamus.x86.compile.SpreadConvolution;
 import io.thalamus.x86.compile.StoredConvolution;
@@ -76,6 +77,7 @@ public final class X86Device extends TableDevice implements AutoCloseable {
   private final Machine machine;
   private final Workers workers;
   private final DeviceCache cache;
+  private final SharedWeights weights = new SharedWeights();
 
   /** Called by the component runtime. */
   @Activate
@@ -215,9 +217,11 @@ public final class X86Device extends TableDevice implements AutoCloseable {
   private void store(Model model, Program program, PrepareConfig config) {
     Optional<CacheWriter> files = cache.open(config);
     if (files.isPresent()) {
-      try (CacheWriter writer = files.get()) {
+      Program alone = program.alone();
+      try (CacheWriter writer = files.get();
+          Constants _ = alone.constants()) {
         Model arguments = CachedArguments.alone(model.main());
-        writer.write(new CachedProgram(arguments, program, settings()).write(), config.deadline());
+        writer.write(new CachedProgram(arguments, alone, settings()).write(), config.deadline());
       }
     }
   }
@@ -243,7 +247,7 @@ public final class X86Device extends TableDevice implements AutoCloseable {
   private PreparedModel load(Model model, Program program) throws DeviceException {
     PreparedModel loaded = null;
     try {
-      checkRoom(program.memory() + program.constants().bytes());
+      checkRoom(program.memory() + program.constants().allBytes());
       ExecutableMemory code =
           ExecutableMemory.of(program.code())
               .orElseThrow(
@@ -260,10 +264,15 @@ public final class X86Device extends TableDevice implements AutoCloseable {
     }
   }
 
+  /** Returns the weights that its programs share. */
+  SharedWeights weights() {
+    return weights;
+  }
+
   /** Compiles a graph of supported operations. */
   Program compile(StaticGraph graph, Level level, PrepareConfig config)
       throws ValidationException, DeviceException {
-    return GraphCompiler.compile(graph, table, catalog(), level, config);
+    return GraphCompiler.compile(graph, table, catalog(), level, weights, config);
   }
 
   /** Refuses further work and ends the threads; runs end at their next call of a function. */

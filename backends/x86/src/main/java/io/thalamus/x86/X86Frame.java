@@ -14,7 +14,6 @@ import java.lang.foreign.MemorySegment;
  */
 final class X86Frame implements Tiles {
   private final MemorySegment memory;
-  private final long constants;
   private final MemorySegment[] entries;
   private final long[] calls;
 
@@ -32,16 +31,18 @@ final class X86Frame implements Tiles {
   /**
    * The frame of a run.
    *
+   * @param program loaded: offsets into constants are addresses
    * @param memory of the run
-   * @param constants their address
    * @param entries by call, where its function begins
    */
-  X86Frame(Program program, MemorySegment memory, long constants, MemorySegment[] entries) {
+  X86Frame(Program program, MemorySegment memory, MemorySegment[] entries) {
     this.memory = memory;
-    this.constants = constants;
     this.entries = entries;
     own = program.calls();
     calls = own.clone();
+    for (int number : program.large()) {
+      calls[number] -= memory.address();
+    }
     lent = new Argument[program.inputs().length + program.outputs().length];
   }
 
@@ -106,7 +107,7 @@ final class X86Frame implements Tiles {
     SystemCalls.call(
         entries[index],
         memory.address(),
-        constants,
+        0,
         calls[at + 1],
         calls[at + 2],
         calls[at + 3],

@@ -81,11 +81,11 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
   @Override
   protected X86Frame newFrame() {
     MemorySegment memory = SystemCalls.allocate(program.memory(), arena);
-    MemorySegment constants = program.constants().segment();
     for (Copied one : program.copied()) {
-      MemorySegment.copy(constants, one.from(), memory, one.to().offset(), one.to().bytes());
+      MemorySegment from = program.constants().at(one.from(), one.to().bytes());
+      MemorySegment.copy(from, 0, memory, one.to().offset(), one.to().bytes());
     }
-    return new X86Frame(program, memory, constants.address(), entries);
+    return new X86Frame(program, memory, entries);
   }
 
   @Override

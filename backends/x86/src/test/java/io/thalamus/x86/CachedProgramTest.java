@@ -40,9 +40,9 @@ class CachedProgramTest {
   void compile() throws Exception {
     device = new X86Device("1.0.0", 1);
     graph = new TestGraph();
-    int x = graph.input(TENSOR_FLOAT32, NONE, 1, 8);
-    int scale = graph.constant(TENSOR_FLOAT32, NONE, TestGraph.bytes(2f), 1, 1);
-    int y = graph.output(TENSOR_FLOAT32, NONE, 1, 8);
+    int x = graph.input(TENSOR_FLOAT32, NONE, 1, 1024);
+    int scale = graph.constant(TENSOR_FLOAT32, NONE, TestGraph.bytes(new float[1024]), 1, 1024);
+    int y = graph.output(TENSOR_FLOAT32, NONE, 1, 1024);
     graph.operation(OperationCode.MUL, List.of(x, scale, graph.int32(0)), y);
     Model model = graph.model();
     Program program =
@@ -50,7 +50,8 @@ class CachedProgramTest {
             StaticGraph.resolve(model.main(), OperationCatalog.standard()),
             Level.AVX2,
             PrepareConfig.DEFAULT);
-    cached = new CachedProgram(CachedArguments.alone(model.main()), program, SETTINGS);
+    cached = new CachedProgram(CachedArguments.alone(model.main()), program.alone(), SETTINGS);
+    program.constants().close();
   }
 
   @AfterEach
@@ -72,6 +73,8 @@ class CachedProgramTest {
     assertEquals(cached.program().functions(), read.functions());
     assertEquals(cached.program().groups(), read.groups());
     assertEquals(cached.program().memory(), read.memory());
+    assertArrayEquals(cached.program().large(), read.large());
+    assertTrue(read.large().length > 0);
   }
 
   /** Each call of what is read stays within the memory that it gets, else nothing is read. */
@@ -110,7 +113,7 @@ class CachedProgramTest {
       Function function = program.functions().get(i);
       assertTrue(calls[at] >= 0 && calls[at] < program.code().length, what);
       for (int k = 0; k < Function.ARGUMENTS; k++) {
-        long room = function.isConstant(k) ? constants : program.memory();
+        long room = program.isConstant(i, k) ? constants : program.memory();
         assertBytes(function.extent(k), calls[at + Program.BLOCKS], calls[at + 1 + k], room, what);
       }
     }
@@ -141,7 +144,8 @@ class CachedProgramTest {
             program.checks(),
             program.inputs(),
             program.outputs(),
-            program.shapes());
+            program.shapes(),
+            program.large());
     IOException refused = assertThrows(IOException.class, () -> ProgramBounds.check(wrong));
     assertEquals("call 0 is out of bounds", refused.getMessage());
   }

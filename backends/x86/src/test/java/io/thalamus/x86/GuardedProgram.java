@@ -12,6 +12,7 @@ import io.thalamus.x86.kernel.Extent;
 import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.Guarded;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -26,12 +27,15 @@ final class GuardedProgram {
   /** Returns the first output. */
   static byte[] run(X86Device device, Level level, Model model, Random random, byte[]... inputs)
       throws Exception {
-    Program program =
+    Program shared =
         device.compile(
             StaticGraph.resolve(model.main(), OperationCatalog.standard()),
             level,
             PrepareConfig.DEFAULT);
-    MemorySegment constants = MemorySegment.ofArray(program.constants().toArray());
+    Program program = shared.alone();
+    shared.constants().close();
+    MemorySegment constants =
+        MemorySegment.ofArray(program.constants().own().toArray(ValueLayout.JAVA_BYTE));
     program.constants().close();
     MemorySegment frame = MemorySegment.ofArray(new byte[(int) program.memory()]);
     // What a function has not written yet is anything.
@@ -83,7 +87,7 @@ final class GuardedProgram {
     List<Guarded> arguments = new ArrayList<>();
     try {
       for (int i = 0; i < Function.ARGUMENTS; i++) {
-        MemorySegment from = function.isConstant(i) ? constants : frame;
+        MemorySegment from = program.isConstant(index, i) ? constants : frame;
         arguments.add(guarded(function.extent(i), blocks, from, numbers[at + 1 + i], random));
       }
       Guarded.call(code, function, arguments, blocks);

@@ -14,7 +14,6 @@ import io.thalamus.operations.ValidationException;
 import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.compile.Lowering.Operands;
 import io.thalamus.x86.kernel.Mapped.Kind;
-import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.Optional;
 
@@ -24,15 +23,16 @@ public final class GraphCompiler {
   private final ProgramBuilder program;
   private final Place[] places;
 
-  private GraphCompiler(StaticGraph graph, Level level) {
+  private GraphCompiler(StaticGraph graph, Level level, SharedWeights weights) {
     this.graph = graph;
-    program = new ProgramBuilder(level);
+    program = new ProgramBuilder(level, weights);
     places = new Place[graph.shapes().size()];
   }
 
   /**
    * Compiles a graph.
    *
+   * @param weights of all programs of the device
    * @param config asked between operations whether the compilation must end
    * @return with constants that the caller owns
    * @throws ValidationException where an operation is not in the table
@@ -43,9 +43,10 @@ public final class GraphCompiler {
       OperationTable<Lowering> table,
       OperationCatalog catalog,
       Level level,
+      SharedWeights weights,
       PrepareConfig config)
       throws ValidationException, DeviceException {
-    GraphCompiler compiler = new GraphCompiler(graph, level);
+    GraphCompiler compiler = new GraphCompiler(graph, level, weights);
     Program compiled = null;
     try {
       compiled = compiler.compile(table, catalog, config);
@@ -126,6 +127,14 @@ public final class GraphCompiler {
       }
 
       @Override
+      public Optional<Identity> identity(int index) {
+        Lifetime lifetime = graph.graph().operands().get(operation.inputs().get(index)).lifetime();
+        return lifetime instanceof Lifetime.Constant constant
+            ? Identity.of(constant)
+            : Optional.empty();
+      }
+
+      @Override
       public Optional<Kind> function() {
         return step.function();
       }
@@ -136,7 +145,7 @@ public final class GraphCompiler {
     if (places[operand] == null) {
       places[operand] =
           graph.graph().operands().get(operand).lifetime() instanceof Lifetime.Constant constant
-              ? program.constantPlace(constant.bytes().toArray(ValueLayout.JAVA_BYTE))
+              ? program.constantPlace(constant)
               : program.place(
                   graph.shapes().get(operand).elementCount()
                       * graph.graph().operands().get(operand).type().elementSize());

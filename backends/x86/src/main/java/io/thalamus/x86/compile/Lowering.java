@@ -42,6 +42,11 @@ public interface Lowering {
       };
     }
 
+    /** Returns what says that an input is the same constant as in another graph; empty for none. */
+    default Optional<Identity> identity(int index) {
+      return Optional.empty();
+    }
+
     /** Returns the function that each result becomes before it is stored; empty for none. */
     default Optional<Kind> function() {
       return Optional.empty();

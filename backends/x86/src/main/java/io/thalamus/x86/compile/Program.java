@@ -3,7 +3,9 @@ package io.thalamus.x86.compile;
 
 import io.thalamus.model.Shape;
 import io.thalamus.x86.kernel.Function;
+import java.util.Arrays;
 import java.util.List;
+import java.util.function.LongUnaryOperator;
 
 /**
  * A compiled graph. Immutable; the arrays are not copied and must not be written.
@@ -20,6 +22,8 @@ import java.util.List;
  * @param inputs by input of the graph; null where nothing reads it
  * @param outputs by output of the graph
  * @param shapes of the outputs
+ * @param large which numbers of the calls are offsets into the constants where the function reads
+ *     the memory of a run
  */
 public record Program(
     byte[] code,
@@ -33,7 +37,8 @@ public record Program(
     List<Check> checks,
     Argument[] inputs,
     Argument[] outputs,
-    List<Shape> shapes) {
+    List<Shape> shapes,
+    int[] large) {
   /** Bytes behind each tensor that may be read: what is there means nothing. */
   public static final int SLACK = 64;
 
@@ -43,13 +48,36 @@ public record Program(
   /** The number of a call that is its blocks. */
   public static final int BLOCKS = CALL - 1;
 
-  /** Returns the same without what a run does not need once the code is loaded. */
+  /**
+   * Returns the same without what a run does not need once the code is loaded. Numbers that are
+   * offsets into the constants are addresses.
+   */
   public Program loaded() {
+    return with(new byte[0], constants, constantNumbers(constants::address), List.of(), copied);
+  }
+
+  /** Returns the same with constants of its own, which the caller closes. */
+  public Program alone() {
+    Constants.Copy copy = constants.new Copy();
+    return with(
+        code,
+        copy.constants(),
+        constantNumbers(copy::offset),
+        functions,
+        copied.stream().map(one -> new Copied(copy.offset(one.from()), one.to())).toList());
+  }
+
+  private Program with(
+      byte[] code,
+      Constants constants,
+      long[] calls,
+      List<Function> functions,
+      List<Copied> copied) {
     return new Program(
-        new byte[0],
+        code,
         constants,
         calls,
-        List.of(),
+        functions,
         groups,
         operations,
         memory,
@@ -57,7 +85,31 @@ public record Program(
         checks,
         inputs,
         outputs,
-        shapes);
+        shapes,
+        large);
+  }
+
+  /** Returns the numbers of the calls, of which some have become others. */
+  private long[] constantNumbers(LongUnaryOperator change) {
+    long[] changed = calls.clone();
+    for (int i = 0; i < functions.size(); i++) {
+      for (int argument = 0; argument < Function.ARGUMENTS; argument++) {
+        if (functions.get(i).isConstant(argument)) {
+          int number = i * CALL + 1 + argument;
+          changed[number] = change.applyAsLong(changed[number]);
+        }
+      }
+    }
+    for (int number : large) {
+      changed[number] = change.applyAsLong(changed[number]);
+    }
+    return changed;
+  }
+
+  /** Returns true if an argument of a call is an offset into the constants. */
+  public boolean isConstant(int call, int argument) {
+    return functions.get(call).isConstant(argument)
+        || Arrays.binarySearch(large, call * CALL + 1 + argument) >= 0;
   }
 
   /**

@@ -3,6 +3,7 @@ package io.thalamus.x86.compile;
 
 import io.thalamus.driver.LifetimePlan;
 import io.thalamus.driver.LifetimePlan.Value;
+import io.thalamus.model.Lifetime;
 import io.thalamus.model.Shape;
 import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.compile.Program.Argument;
@@ -10,18 +11,22 @@ import io.thalamus.x86.compile.Program.Check;
 import io.thalamus.x86.compile.Program.Copied;
 import io.thalamus.x86.compile.Program.Group;
 import io.thalamus.x86.compile.Program.Range;
+import io.thalamus.x86.compile.SharedWeights.Packed;
 import io.thalamus.x86.kernel.Emitter;
 import io.thalamus.x86.kernel.Extent;
 import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.FunctionSource;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -37,6 +42,9 @@ import java.util.stream.Stream;
 final class ProgramBuilder {
   private static final int ALIGNMENT = 64;
 
+  /** Bytes of a constant above which a run does without a copy. */
+  private static final int LEAST_LARGE = 1 << 12;
+
   /** Bytes that calls access below which a second thread does not pay: some microseconds. */
   private static final long LEAST_SHARED = 1 << 17;
 
@@ -44,6 +52,7 @@ final class ProgramBuilder {
   private static final int PRODUCTS_OF_BYTE = 8;
 
   private final Emitter emitter;
+  private final SharedWeights weights;
   private final Constants constants = new Constants();
   private final List<Place> places = new ArrayList<>();
   private final List<Call> calls = new ArrayList<>();
@@ -70,8 +79,14 @@ final class ProgramBuilder {
 
   private record Constant(long from, Place to) {}
 
-  ProgramBuilder(Level level) {
+  /**
+   * A builder.
+   *
+   * @param weights of all programs of the device
+   */
+  ProgramBuilder(Level level, SharedWeights weights) {
     emitter = new Emitter(level);
+    this.weights = weights;
   }
 
   Emitter emitter() {
@@ -122,6 +137,26 @@ final class ProgramBuilder {
     return place;
   }
 
+  /**
+   * Returns a place of a constant of the graph: a large one is read where it stands, and copied to
+   * there only if the model does not have it in memory that stays as it is.
+   */
+  Place constantPlace(Lifetime.Constant constant) {
+    MemorySegment bytes = constant.bytes();
+    if (bytes.byteSize() < LEAST_LARGE) {
+      return constantPlace(bytes.toArray(ValueLayout.JAVA_BYTE));
+    }
+    return Place.ofConstant(
+        bytes.byteSize(),
+        constant instanceof Lifetime.ConstantReference reference
+                && Identity.isImmutable(reference.pool())
+                && reference.pool().size() - reference.offset()
+                    >= reference.length() + Program.SLACK
+            ? constants.add(
+                reference.pool(), reference.offset(), reference.length() + Program.SLACK)
+            : constant(Identity.of(constant), () -> new Packed(bytes, null)).at());
+  }
+
   /** Returns a place that holds a 0 of 64 bits during all runs. */
   Place zero() {
     if (zero == null) {
@@ -159,8 +194,29 @@ final class ProgramBuilder {
   }
 
   /** Returns where a part stands among the constants. */
-  long constant(MemorySegment value) {
+  private long constant(MemorySegment value) {
     return constants.add(value);
+  }
+
+  /** A part that stands among the constants, and what was said of it. */
+  record Part(long at, Object note) {}
+
+  /**
+   * Returns a part that other programs of the device have too.
+   *
+   * @param key says all that decides on it; empty for what nobody else has
+   */
+  Part constant(Optional<?> key, Supplier<Packed> packer) {
+    if (key.isEmpty()) {
+      Packed packed = packer.get();
+      long at = constants.add(packed.bytes());
+      // What follows may be read.
+      constants.allocate(Program.SLACK, ALIGNMENT);
+      return new Part(at, packed.note());
+    }
+    // Tests compile for several levels on one device.
+    SharedWeights.Part part = weights.take(List.of(emitter.level(), key.get()), packer);
+    return new Part(constants.add(part), part.note());
   }
 
   /** Calls a function for one block. */
@@ -213,7 +269,7 @@ final class ProgramBuilder {
 
   private long room(Spot spot, int argument) {
     return spot.place() == null
-        ? constants.bytes()
+        ? spot.at() + constants.bytesFrom(spot.at())
         : spot.place().bytes() + (argument == 0 ? Program.SLACK : 0);
   }
 
@@ -258,6 +314,15 @@ final class ProgramBuilder {
   /** Places what has been collected. */
   Program build(Place[] inputs, Place[] outputs, List<Shape> shapes) {
     barrier();
+    for (Place output : outputs) {
+      if (output.isConstant()) {
+        copied.add(new Constant(output.offset(), output));
+        output.move();
+        output.use(0);
+        output.use(Integer.MAX_VALUE);
+        places.add(output);
+      }
+    }
     List<Place> used = places.stream().filter(place -> place.first() <= place.last()).toList();
     LifetimePlan plan =
         LifetimePlan.of(
@@ -296,7 +361,8 @@ final class ProgramBuilder {
             .toList(),
         arguments(inputs, inputs, outputs),
         arguments(outputs, inputs, outputs),
-        shapes);
+        shapes,
+        numbers(Place::isConstant));
   }
 
   private Argument[] arguments(Place[] places, Place[] inputs, Place[] outputs) {
@@ -312,18 +378,19 @@ final class ProgramBuilder {
       arguments[i] =
           place.offset() < 0
               ? null
-              : new Argument(range(place), isSole ? numbers(place) : new int[0]);
+              : new Argument(range(place), isSole ? numbers(other -> other == place) : new int[0]);
     }
     return arguments;
   }
 
-  /** Returns which numbers of the calls lead to a place. */
-  private int[] numbers(Place place) {
+  /** Returns which numbers of the calls lead to some places. */
+  private int[] numbers(Predicate<Place> places) {
     IntStream.Builder numbers = IntStream.builder();
     for (int i = 0; i < calls.size(); i++) {
       Call call = calls.get(i);
       for (int k = 0; k < call.spots().size(); k++) {
-        if (call.spots().get(k).place() == place) {
+        Place place = call.spots().get(k).place();
+        if (place != null && places.test(place)) {
           numbers.add(i * Program.CALL + 1 + k);
         }
       }

@@ -156,7 +156,7 @@ public final class Recurrence {
     List<float[]> parts = new ArrayList<>();
     int size = 0;
     for (int input : inputs) {
-      parts.add(Source.of(operation, null, input).floats());
+      parts.add(Source.floats(operation, input));
       size += parts.getLast().length;
     }
     float[] all = new float[size];

@@ -110,7 +110,7 @@ public final class SpreadConvolution {
   }
 
   private static float[] floats(ResolvedOperation operation, int input) {
-    return Source.of(operation, null, input).floats();
+    return Source.floats(operation, input);
   }
 
   /**
@@ -215,7 +215,7 @@ public final class SpreadConvolution {
     Window width = margin(columns, input.dimension(2));
     StoredSource source = new StoredSource(program, operands.input(0));
     StoredWeights weights =
-        StoredWeights.of(operation.view().input(1), accumulation.filterZeroPoint());
+        StoredWeights.of(operation, operands, 1, accumulation.filterZeroPoint());
     for (Phase row : rows) {
       for (Phase column : columns) {
         StoredLayer layer =
@@ -345,7 +345,7 @@ public final class SpreadConvolution {
     int depth = parameters.height().size() * parameters.width().size() * run;
     StoredSource source = new StoredSource(program, operands.input(0));
     StoredWeights weights =
-        StoredWeights.of(operation.view().input(1), accumulation.filterZeroPoint());
+        StoredWeights.of(operation, operands, 1, accumulation.filterZeroPoint());
     int[] bias = operation.view().input(2).int32s();
     for (int group = 0; group < parameters.groups(); group++) {
       int first = group * channels;

@@ -138,7 +138,7 @@ public final class StoredConvolution {
             one,
             one,
             isSigned(operation.view()),
-            StoredWeights.of(operation.view().input(1), accumulation.filterZeroPoint()),
+            StoredWeights.of(operation, operands, 1, accumulation.filterZeroPoint()),
             operation.view().input(2).int32s(),
             accumulation);
     new StoredProducts(program, layer, operands.input(0), operands.output()).emit();
@@ -160,7 +160,7 @@ public final class StoredConvolution {
     }
     Shape filter = operation.inputShape(1);
     StoredWeights weights =
-        StoredWeights.of(operation.view().input(1), accumulation.filterZeroPoint());
+        StoredWeights.of(operation, operands, 1, accumulation.filterZeroPoint());
     StoredLayer layer =
         new StoredLayer(
             input.dimension(0),

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
+import io.thalamus.operations.Accumulation;
 import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.compile.SharedWeights.Packed;
 import io.thalamus.x86.kernel.Rescale;
 import io.thalamus.x86.kernel.StoredProduct;
 import io.thalamus.x86.kernel.StoredProduct.Form;
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.IntBuffer;
 import java.util.Arrays;
 import java.util.Optional;
 
@@ -80,10 +84,13 @@ final class StoredProducts {
   }
 
   private void panel(Length length, int vectors, int channel, int channels) {
-    Form form = form(channel, channels);
-    int correction =
-        form == Form.BYTES ? layer.weights().excess(channel * depth(), channels * depth()) : 0;
-    long panel = program.constant(pack(length, form, vectors, channel, channels, correction));
+    ProgramBuilder.Part packed =
+        program.constant(
+            layer.weights().key().map(weights -> key(weights, length, vectors, channel, channels)),
+            () -> packed(length, vectors, channel, channels));
+    Form form = ((Note) packed.note()).form();
+    int correction = ((Note) packed.note()).correction();
+    long panel = packed.at();
     int results = layer.resultWidth();
     boolean isFlipped = isFlipped(form);
     int most = StoredProduct.mostRows(length, form, isFlipped, correction != 0, vectors);
@@ -103,6 +110,44 @@ final class StoredProducts {
         call(last, batch, whole * rows, 1, channel, panel);
       }
     }
+  }
+
+  /** What the weights of a panel decide on. */
+  private record Note(Form form, int correction) {}
+
+  /** All that decides on a panel. */
+  private record Key(
+      Object weights,
+      IntBuffer bias,
+      Accumulation accumulation,
+      boolean isSigned,
+      int lines,
+      int run,
+      Length length,
+      int vectors,
+      int channel,
+      int channels) {}
+
+  private Key key(Object weights, Length length, int vectors, int channel, int channels) {
+    return new Key(
+        weights,
+        IntBuffer.wrap(Arrays.copyOfRange(layer.bias(), channel, channel + channels)),
+        layer.accumulation(),
+        layer.isSigned(),
+        layer.height().size() * runs,
+        run,
+        length,
+        vectors,
+        channel,
+        channels);
+  }
+
+  private Packed packed(Length length, int vectors, int channel, int channels) {
+    Form form = form(channel, channels);
+    int correction =
+        form == Form.BYTES ? layer.weights().excess(channel * depth(), channels * depth()) : 0;
+    byte[] panel = pack(length, form, vectors, channel, channels, correction);
+    return new Packed(MemorySegment.ofArray(panel), new Note(form, correction));
   }
 
   private boolean isSingle() {

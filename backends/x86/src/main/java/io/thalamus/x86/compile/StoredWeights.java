@@ -3,16 +3,21 @@ package io.thalamus.x86.compile;
 
 import io.thalamus.model.OperandCode;
 import io.thalamus.operations.OperandView;
+import io.thalamus.operations.ResolvedOperation;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * The constant weights of an 8-bit layer, as they are stored: a compilation must not touch each of
  * them more often than it has to, and in loops that are short enough for the JVM to compile soon.
- * Immutable.
+ * Used by one compilation, which does not touch those that another one has packed.
  */
 final class StoredWeights {
-  private final byte[] stored;
+  private final Supplier<byte[]> source;
+  private final Optional<?> identity;
 
   /** The mask that makes stored bytes signed ones. */
   private final int flip;
@@ -20,22 +25,57 @@ final class StoredWeights {
   /** Of signed bytes. */
   private final int zeroPoint;
 
-  StoredWeights(byte[] stored, int flip, int zeroPoint) {
-    this.stored = stored;
+  /** Null until one is touched. */
+  private byte[] stored;
+
+  private StoredWeights(Supplier<byte[]> source, Optional<?> identity, int flip, int zeroPoint) {
+    this.source = source;
+    this.identity = identity;
     this.flip = flip;
     this.zeroPoint = zeroPoint;
   }
 
-  static StoredWeights of(OperandView filter, int zeroPoint) {
+  StoredWeights(byte[] stored, int flip, int zeroPoint) {
+    this(() -> stored, Optional.empty(), flip, zeroPoint);
+  }
+
+  /** Returns an input of an operation. */
+  static StoredWeights of(
+      ResolvedOperation operation, Lowering.Operands operands, int input, int zeroPoint) {
+    OperandView filter = operation.view().input(input);
     boolean isUnsigned = filter.type() == OperandCode.TENSOR_QUANT8_ASYMM;
     return new StoredWeights(
-        filter.value().orElseThrow().toArray(ValueLayout.JAVA_BYTE),
+        () -> filter.value().orElseThrow().toArray(ValueLayout.JAVA_BYTE),
+        operands.identity(input),
         isUnsigned ? Byte.MIN_VALUE : 0,
         isUnsigned ? zeroPoint + Byte.MIN_VALUE : zeroPoint);
   }
 
+  /** All that decides on weights. */
+  private record Key(Object identity, int flip, int zeroPoint) {}
+
+  /** Returns what equals that of the same weights; empty where no other compilation has them. */
+  Optional<Object> key() {
+    return identity.map(known -> new Key(known, flip, zeroPoint));
+  }
+
+  private byte[] stored() {
+    if (stored == null) {
+      stored = source.get();
+    }
+    return stored;
+  }
+
   /** Returns those that stand beside each other in a row far from each other, and the reverse. */
   StoredWeights transposed(int rows) {
+    return new StoredWeights(
+        () -> transposed(stored(), rows),
+        identity.map(known -> List.of(known, rows)),
+        flip,
+        zeroPoint);
+  }
+
+  private static byte[] transposed(byte[] stored, int rows) {
     byte[] to = new byte[stored.length];
     int columns = stored.length / rows;
     for (int row = 0; row < rows; row++) {
@@ -44,7 +84,7 @@ final class StoredWeights {
         to[at] = stored[i];
       }
     }
-    return new StoredWeights(to, flip, zeroPoint);
+    return to;
   }
 
   /**
@@ -55,6 +95,7 @@ final class StoredWeights {
    * @param channels of a tap
    */
   StoredWeights chosen(int[] taps, int of, int channels) {
+    byte[] stored = stored();
     int filters = stored.length / (of * channels);
     byte[] to = new byte[filters * taps.length * channels];
     int at = 0;
@@ -69,12 +110,12 @@ final class StoredWeights {
 
   /** Returns some that stand beside each other. */
   StoredWeights part(int from, int count) {
-    return new StoredWeights(Arrays.copyOfRange(stored, from, from + count), flip, zeroPoint);
+    return new StoredWeights(Arrays.copyOfRange(stored(), from, from + count), flip, zeroPoint);
   }
 
   /** Returns a weight, less the zero point. */
   int get(int index) {
-    return (byte) (stored[index] ^ flip) - zeroPoint;
+    return (byte) (stored()[index] ^ flip) - zeroPoint;
   }
 
   /** Returns what some weights must be made less by, to be signed bytes. */
@@ -82,6 +123,7 @@ final class StoredWeights {
     if (zeroPoint == 0) {
       return 0;
     }
+    byte[] stored = stored();
     int least = 0;
     int largest = 0;
     for (int i = from; i < from + count; i++) {
@@ -121,6 +163,7 @@ final class StoredWeights {
    * @param step from one integer to the next
    */
   int writeWords(int from, int count, int[] to, int at, int step) {
+    byte[] stored = stored();
     int sum = 0;
     int place = at;
     for (int i = from; i < from + count; i += 2, place += step) {
@@ -140,6 +183,7 @@ final class StoredWeights {
    * @param step from one integer to the next
    */
   int writeBytes(int from, int count, int less, int[] to, int at, int step) {
+    byte[] stored = stored();
     int sum = 0;
     int place = at;
     int offset = zeroPoint + less;

@@ -7,10 +7,12 @@ import static io.thalamus.model.LittleEndian.SHORT;
 import io.thalamus.model.OperandCode;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.x86.compile.SharedWeights.Packed;
 import io.thalamus.x86.kernel.Strided;
 import io.thalamus.x86.kernel.Transposed;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -37,17 +39,29 @@ record Weights(
    * The source of numbers.
    *
    * @param constant the numbers, where they are known
+   * @param identity of these; empty where no other compilation has the same
    * @param place returns where they stand during a run
    */
-  record Source(Optional<MemorySegment> constant, Supplier<Place> place) {
+  record Source(
+      Optional<MemorySegment> constant, Optional<Identity> identity, Supplier<Place> place) {
     /** Returns an input of an operation. */
     static Source of(ResolvedOperation operation, Lowering.Operands operands, int input) {
       OperandView view = operation.view().input(input);
-      Optional<MemorySegment> constant =
-          view.type() == OperandCode.TENSOR_FLOAT16
-              ? view.value().map(Source::widen)
-              : view.value();
-      return new Source(constant, () -> operands.input(input));
+      return new Source(
+          known(view),
+          view.type() == OperandCode.TENSOR_FLOAT16 ? Optional.empty() : operands.identity(input),
+          () -> operands.input(input));
+    }
+
+    /** Returns the numbers of an input, which are known. */
+    static float[] floats(ResolvedOperation operation, int input) {
+      return known(operation.view().input(input)).orElseThrow().toArray(FLOAT);
+    }
+
+    private static Optional<MemorySegment> known(OperandView view) {
+      return view.type() == OperandCode.TENSOR_FLOAT16
+          ? view.value().map(Source::widen)
+          : view.value();
     }
 
     /** Returns floats of 16 bits as ones of 32. */
@@ -65,15 +79,21 @@ record Weights(
       MemorySegment bytes = MemorySegment.ofArray(new byte[numbers.length * Float.BYTES]);
       MemorySegment.copy(numbers, 0, bytes, FLOAT, 0, numbers.length);
       return new Source(
-          Optional.of(bytes), () -> program.constantPlace(bytes.toArray(ValueLayout.JAVA_BYTE)));
+          Optional.of(bytes),
+          Optional.empty(),
+          () -> program.constantPlace(bytes.toArray(ValueLayout.JAVA_BYTE)));
     }
 
     boolean isConstant() {
       return constant.isPresent();
     }
 
-    float[] floats() {
-      return constant.orElseThrow().toArray(FLOAT);
+    ByteBuffer bytes(long element, int count) {
+      return ByteBuffer.wrap(
+          constant
+              .orElseThrow()
+              .asSlice(element * Float.BYTES, (long) count * Float.BYTES)
+              .toArray(ValueLayout.JAVA_BYTE));
     }
 
     /** Copies some of the numbers, if they are known. */
@@ -85,6 +105,23 @@ record Weights(
   boolean isConstant() {
     return numbers.isConstant() && bias.stream().allMatch(Source::isConstant);
   }
+
+  /**
+   * All that decides on a panel.
+   *
+   * @param bias of its channels
+   * @param padded elements of a row
+   */
+  private record Key(
+      Identity numbers,
+      Optional<ByteBuffer> bias,
+      long first,
+      long depthStep,
+      long channelStep,
+      int depth,
+      int channel,
+      int channels,
+      int padded) {}
 
   /** Packs panels, one after the other, of one layer. Used once. */
   final class Packer {
@@ -114,8 +151,27 @@ record Weights(
         write(place, channel, channels, vectors * lanes);
         return new Panel(channel, channels, vectors, place.at(0));
       }
-      long at = program.constant(constant(channel, channels, vectors * lanes));
+      int padded = vectors * lanes;
+      long at =
+          program
+              .constant(
+                  numbers.identity().map(identity -> key(identity, channel, channels, padded)),
+                  () -> new Packed(constant(channel, channels, padded), null))
+              .at();
       return new Panel(channel, channels, vectors, Spot.ofConstant(at));
+    }
+
+    private Key key(Identity identity, int channel, int channels, int padded) {
+      return new Key(
+          identity,
+          bias.map(source -> source.bytes(channel, channels)),
+          first,
+          depthStep,
+          channelStep,
+          depth,
+          channel,
+          channels,
+          padded);
     }
 
     /** The bias, then the weights of each tap, each as long as the vectors are. */
