@@ -3,7 +3,7 @@ package io.thalamus.x86.compile;
 
 import io.thalamus.driver.ReducedCells;
 import io.thalamus.model.Shape;
-import io.thalamus.operations.FusedActivation;
+import io.thalamus.x86.compile.ElementChain.Tensor;
 import io.thalamus.x86.kernel.Mapped.Kind;
 import io.thalamus.x86.kernel.Pair;
 import io.thalamus.x86.kernel.Reducing;
@@ -30,20 +30,20 @@ record Composed(ReducedCells cells, ProgramBuilder program) {
     return Reduction.isPossible(cells) && (cells.inner() == 1 || cells.outer() < MOST_OUTER);
   }
 
-  private Shape whole() {
-    return Shape.of(cells.outer(), cells.reduced(), cells.inner());
+  private Tensor whole(Place place) {
+    return new Tensor(place, Shape.of(cells.outer(), cells.reduced(), cells.inner()));
   }
 
-  private Shape reduced() {
-    return Shape.of(cells.outer(), 1, cells.inner());
+  private Tensor reduced(Place place) {
+    return new Tensor(place, Shape.of(cells.outer(), 1, cells.inner()));
   }
 
   Place newWhole() {
-    return program.place(whole().elementCount() * Float.BYTES);
+    return program.place((long) cells.outer() * cells.reduced() * cells.inner() * Float.BYTES);
   }
 
   private Place newReduced() {
-    return program.place(reduced().elementCount() * Float.BYTES);
+    return program.place((long) cells.outer() * cells.inner() * Float.BYTES);
   }
 
   Place reduce(Reducing kind, Place from) {
@@ -55,15 +55,13 @@ record Composed(ReducedCells cells, ProgramBuilder program) {
 
   /** A function of a whole tensor and of a reduced one. */
   void spread(Pair pair, Place whole, Place reduced, Place to) {
-    Elementwise.pairs(
-        pair, FusedActivation.NONE, whole, whole(), reduced, reduced(), to, whole(), program);
+    Elementwise.pairs(pair, whole(whole), reduced(reduced), whole(to), program);
     program.nextStep();
   }
 
   /** A function of two whole tensors. */
   void whole(Pair pair, Place first, Place second, Place to) {
-    Elementwise.pairs(
-        pair, FusedActivation.NONE, first, whole(), second, whole(), to, whole(), program);
+    Elementwise.pairs(pair, whole(first), whole(second), whole(to), program);
     program.nextStep();
   }
 
@@ -80,7 +78,8 @@ record Composed(ReducedCells cells, ProgramBuilder program) {
     byte[] bytes =
         ByteBuffer.allocate(Float.BYTES).order(ByteOrder.LITTLE_ENDIAN).putFloat(number).array();
     Place constant = program.constantPlace(bytes);
-    Elementwise.pairs(pair, FusedActivation.NONE, from, shape, constant, ONE, to, shape, program);
+    Elementwise.pairs(
+        pair, new Tensor(from, shape), new Tensor(constant, ONE), new Tensor(to, shape), program);
     program.nextStep();
   }
 

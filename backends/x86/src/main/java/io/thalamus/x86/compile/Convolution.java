@@ -20,7 +20,6 @@ import io.thalamus.x86.kernel.Mapped.Kind;
 import io.thalamus.x86.kernel.PaddedRows;
 import io.thalamus.x86.kernel.Strided;
 import io.thalamus.x86.kernel.Taps;
-import io.thalamus.x86.kernel.Transposed;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -47,9 +46,6 @@ public final class Convolution {
 
   /** Results of an operation that are matrices. */
   private static final long MOST_MATRICES = 1 << 12;
-
-  /** Rows that are transposed at a time. */
-  private static final int STRIP = 64;
 
   private static final Window ONE = new Window(1, 1, 1, 0, 0);
 
@@ -227,15 +223,7 @@ public final class Convolution {
     int columns = products.rows();
     long matrix = (long) rows * columns * Float.BYTES;
     for (long at = 0; at < from.bytes(); at += matrix) {
-      for (int row = 0; row < rows; row += STRIP) {
-        Transposed strip =
-            new Transposed(
-                Math.min(STRIP, rows - row), columns, columns * Float.BYTES, rows * Float.BYTES);
-        program.call(
-            strip,
-            from.at(at + (long) row * columns * Float.BYTES),
-            to.at(at + (long) row * Float.BYTES));
-      }
+      Moving.transpose(rows, columns, from.at(at), to.at(at), program);
     }
     return to;
   }

@@ -7,7 +7,6 @@ import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
-import io.thalamus.model.Shape;
 import io.thalamus.operations.Activation.Exponential;
 import io.thalamus.operations.Elementwise.Plain;
 import io.thalamus.operations.FusedActivation;
@@ -225,33 +224,22 @@ public final class Elementwise {
       Place result,
       ProgramBuilder program) {
     pairs(
-        pair,
-        activation(operation),
-        first,
-        operation.inputShape(0),
-        second,
-        operation.inputShape(1),
-        result,
-        operation.outputShape(0),
+        new Paired(pair, activation(operation)),
+        new Tensor(first, operation.inputShape(0)),
+        new Tensor(second, operation.inputShape(1)),
+        new Tensor(result, operation.outputShape(0)),
         program);
   }
 
   /** Writes what a function makes of two tensors that are brought to one shape. */
-  static void pairs(
-      Pair pair,
-      FusedActivation activation,
-      Place first,
-      Shape firstShape,
-      Place second,
-      Shape secondShape,
-      Place result,
-      Shape resultShape,
-      ProgramBuilder program) {
+  static void pairs(Pair pair, Tensor first, Tensor second, Tensor result, ProgramBuilder program) {
+    pairs(new Paired(pair, FusedActivation.NONE), first, second, result, program);
+  }
+
+  private static void pairs(
+      Paired function, Tensor first, Tensor second, Tensor result, ProgramBuilder program) {
     ElementChain chain = new ElementChain();
-    chain.add(
-        new Paired(pair, activation),
-        List.of(new Tensor(first, firstShape), new Tensor(second, secondShape)),
-        result);
-    chain.lower(result, resultShape, program);
+    chain.add(function, List.of(first, second), result.place());
+    chain.lower(result.place(), result.shape(), program);
   }
 }

@@ -22,7 +22,6 @@ import io.thalamus.x86.kernel.GatheredRows;
 import io.thalamus.x86.kernel.Mapped.Kind;
 import io.thalamus.x86.kernel.SortedRows;
 import io.thalamus.x86.kernel.Strided;
-import io.thalamus.x86.kernel.Transposed;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -40,9 +39,6 @@ public final class Finding {
 
   /** Elements that a call moves at most, to sort rows: some milliseconds. */
   private static final long MOST_MOVED = 1 << 22;
-
-  /** Rows that are transposed at a time. */
-  private static final int STRIP = 64;
 
   private Finding() {}
 
@@ -115,16 +111,9 @@ public final class Finding {
   /** Returns where elements along the axis stand beside each other. */
   private static Place lastAxis(Axis axis, Place from, ProgramBuilder program) {
     Place to = program.place(from.bytes());
-    int row = axis.inner() * Float.BYTES;
-    int column = axis.size() * Float.BYTES;
     for (int i = 0; i < axis.outer(); i++) {
-      long begin = (long) i * axis.size() * row;
-      for (int first = 0; first < axis.size(); first += STRIP) {
-        Transposed strip =
-            new Transposed(Math.min(STRIP, axis.size() - first), axis.inner(), row, column);
-        program.call(
-            strip, from.at(begin + (long) first * row), to.at(begin + (long) first * Float.BYTES));
-      }
+      long at = (long) i * axis.size() * axis.inner() * Float.BYTES;
+      Moving.transpose(axis.size(), axis.inner(), from.at(at), to.at(at), program);
     }
     return to;
   }

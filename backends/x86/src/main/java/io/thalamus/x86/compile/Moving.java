@@ -148,15 +148,19 @@ public final class Moving {
         && run.to() - last.to() == second.to() - begin.to();
   }
 
+  /** Writes the rows of a matrix of 32 bits, which are beside each other, as columns. */
+  static void transpose(int rows, int columns, Spot source, Spot target, ProgramBuilder program) {
+    transpose(rows, columns, columns * Float.BYTES, rows * Float.BYTES, source, target, program);
+  }
+
   /** Rows of the source that become columns, by strips of either. */
   private static void transpose(
       int rows,
       int columns,
       int readStep,
       int writeStep,
-      Run begin,
-      Place source,
-      Place target,
+      Spot source,
+      Spot target,
       ProgramBuilder program) {
     for (int row = 0; row < rows; row += STRIP) {
       for (int column = 0; column < columns; column += LONGEST / STRIP) {
@@ -168,8 +172,8 @@ public final class Moving {
                 writeStep);
         program.call(
             square,
-            source.at((begin.from() + column) * Float.BYTES + (long) row * readStep),
-            target.at((begin.to() + row) * Float.BYTES + (long) column * writeStep));
+            source.plus((long) column * Float.BYTES + (long) row * readStep),
+            target.plus((long) row * Float.BYTES + (long) column * writeStep));
       }
     }
   }
@@ -184,14 +188,16 @@ public final class Moving {
     int readStep = Math.toIntExact(part.copy().runSourceStride() * size);
     int writeStep = Math.toIntExact(part.copy().runTargetStride() * size);
     int length = part.copy().runLength();
+    Spot from = source.at(begin.from() * size);
+    Spot to = target.at(begin.to() * size);
     if (size == Float.BYTES && runs.size() > 1) {
       // Elements that are neighbours in one tensor, and a step apart in the other.
       if (writeStep == size && fromStep == size && readStep > 0) {
-        transpose(length, runs.size(), readStep, toStep, begin, source, target, program);
+        transpose(length, runs.size(), readStep, toStep, from, to, program);
         return;
       }
       if (readStep == size && toStep == size && writeStep > 0) {
-        transpose(runs.size(), length, fromStep, writeStep, begin, source, target, program);
+        transpose(runs.size(), length, fromStep, writeStep, from, to, program);
         return;
       }
     }
@@ -203,9 +209,8 @@ public final class Moving {
           copy,
           runs.size(),
           most,
-          source.at(
-              begin.from() * size + (long) at * readStep + Math.min(0, (count - 1L) * readStep)),
-          target.at(begin.to() * size + (long) at * writeStep));
+          from.plus((long) at * readStep + Math.min(0, (count - 1L) * readStep)),
+          to.plus((long) at * writeStep));
     }
   }
 }

@@ -19,6 +19,7 @@ import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.Normalization.Groups;
 import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.x86.compile.ElementChain.Tensor;
 import io.thalamus.x86.kernel.ByteNorms;
 import io.thalamus.x86.kernel.Mapped.Kind;
 import io.thalamus.x86.kernel.NormalizedRows;
@@ -282,16 +283,11 @@ public final class Normalization {
       int input,
       Place to,
       ProgramBuilder program) {
-    Shape shape = operation.inputShape(0);
     Elementwise.pairs(
         pair,
-        FusedActivation.NONE,
-        from,
-        shape,
-        operands.input(input),
-        operation.inputShape(input),
-        to,
-        shape,
+        new Tensor(from, operation.inputShape(0)),
+        new Tensor(operands.input(input), operation.inputShape(input)),
+        new Tensor(to, operation.inputShape(0)),
         program);
   }
 }

@@ -8,10 +8,10 @@ import io.thalamus.driver.ReducedCells;
 import io.thalamus.driver.StaticGraph;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
-import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.Recurrent.SvdfParameters;
 import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.x86.compile.ElementChain.Tensor;
 import io.thalamus.x86.compile.Weights.Source;
 import io.thalamus.x86.kernel.CellFunction;
 import io.thalamus.x86.kernel.Pair;
@@ -107,13 +107,9 @@ final class Svdf {
     Place weighted = program.place(kept.bytes());
     Elementwise.pairs(
         Pair.MUL,
-        FusedActivation.NONE,
-        kept,
-        states,
-        operands.input(TIME_WEIGHTS),
-        Shape.of(states.dimension(1)),
-        weighted,
-        states,
+        new Tensor(kept, states),
+        new Tensor(operands.input(TIME_WEIGHTS), Shape.of(states.dimension(1))),
+        new Tensor(weighted, states),
         program);
     program.nextStep();
     Place result = operands.output(RESULT);
@@ -125,13 +121,9 @@ final class Svdf {
       biased = program.place(result.bytes());
       Elementwise.pairs(
           Pair.ADD,
-          FusedActivation.NONE,
-          sums,
-          shape,
-          operands.input(BIAS),
-          Shape.of(parameters.units()),
-          biased,
-          shape,
+          new Tensor(sums, shape),
+          new Tensor(operands.input(BIAS), Shape.of(parameters.units())),
+          new Tensor(biased, shape),
           program);
     }
     CellFunction function = CellFunction.of(parameters.activation()).orElseThrow();

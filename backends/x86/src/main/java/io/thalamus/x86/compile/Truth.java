@@ -73,30 +73,8 @@ public final class Truth {
       Pair floats,
       Pair integers,
       Question question) {
-    table.add(
-        code,
-        BroadcastRuns::isPossible,
-        (operation, operands, program) ->
-            Elementwise.pairs(
-                floats,
-                operation,
-                operands.input(0),
-                operands.input(1),
-                operands.output(),
-                program),
-        TENSOR_FLOAT32);
-    table.add(
-        code,
-        BroadcastRuns::isPossible,
-        (operation, operands, program) ->
-            Elementwise.pairs(
-                integers,
-                operation,
-                operands.input(0),
-                operands.input(1),
-                operands.output(),
-                program),
-        TENSOR_INT32);
+    table.add(code, BroadcastRuns::isPossible, pairs(floats), TENSOR_FLOAT32);
+    table.add(code, BroadcastRuns::isPossible, pairs(integers), TENSOR_INT32);
     Lowering stored =
         (operation, operands, program) ->
             widened(integers, operation, operands, operands.output(), program);
@@ -109,6 +87,12 @@ public final class Truth {
         (operation, operands, program) ->
             (isOfOneScale(operation.view()) ? stored : scaled).lower(operation, operands, program),
         ElementTypes.quantized8());
+  }
+
+  private static Lowering pairs(Pair pair) {
+    return (operation, operands, program) ->
+        Elementwise.pairs(
+            pair, operation, operands.input(0), operands.input(1), operands.output(), program);
   }
 
   private static boolean isOfOneScale(OperationView operation) {
