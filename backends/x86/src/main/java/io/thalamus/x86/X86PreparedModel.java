@@ -47,6 +47,7 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
   private final Level level;
   private final Workers workers;
   private final ExecutableMemory code;
+  private final long codeBytes;
   private final Arena arena = Arena.ofShared();
 
   /** By call, where its function begins. */
@@ -72,6 +73,7 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
     this.program = program.loaded();
     this.workers = workers;
     this.code = code;
+    codeBytes = program.code().length;
     entries = new MemorySegment[program.calls().length / Program.CALL];
     for (int i = 0; i < entries.length; i++) {
       entries[i] = code.at(program.calls()[i * Program.CALL]);
@@ -86,6 +88,11 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
       MemorySegment.copy(from, 0, memory, one.to().offset(), one.to().bytes());
     }
     return new X86Frame(program, memory, entries);
+  }
+
+  @Override
+  public long ownBytes() {
+    return program.memory() + program.constants().bytes() + codeBytes;
   }
 
   @Override

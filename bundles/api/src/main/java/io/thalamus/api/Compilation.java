@@ -32,6 +32,14 @@ public interface Compilation extends AutoCloseable {
   List<CacheOutcome> caching();
 
   /**
+   * Returns about how many bytes it holds that no other compilation shares, those of one execution
+   * included. What a device does not count is taken for as large as the constants of the model.
+   */
+  default long ownBytes() {
+    return 0;
+  }
+
+  /**
    * A new execution, to be used once.
    *
    * @throws IllegalStateException where the compilation is closed

@@ -29,8 +29,9 @@ import java.util.stream.Stream;
  *
  * <p>If the file leaves dimensions of inputs open, {@code run} takes inputs of any that fit them.
  * The model is then read and compiled for these dimensions too: the first run takes longer. The
- * latest eight such compilations are kept. A dimension may also be 0 where the format has a meaning
- * for it, as in what a decoder has seen before its first step: {@link Tensor#allocate} makes such a
+ * latest eight such compilations are kept, and more as long as they are small beside what they
+ * share: {@link Compilation#ownBytes}. A dimension may also be 0 where the format has a meaning for
+ * it, as in what a decoder has seen before its first step: {@link Tensor#allocate} makes such a
  * tensor.
  *
  * <p>An input that is a state and begins with a value of the file ({@link ModelFile#firstValue})

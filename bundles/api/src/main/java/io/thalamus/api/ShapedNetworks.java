@@ -7,11 +7,13 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Compilations of a model for other dimensions than it was loaded with: the latest {@value #MOST}.
- * Thread-safe. A compilation that makes room for another one ends with its last execution.
+ * Compilations of a model for other dimensions than it was loaded with: the latest {@value #LEAST},
+ * and as many before them as hold 256 MiB together beside what they share. Thread-safe. A
+ * compilation that makes room for another one ends with its last execution.
  */
 final class ShapedNetworks implements AutoCloseable {
-  private static final int MOST = 8;
+  private static final int LEAST = 8;
+  private static final long MOST_BYTES = 256L << 20;
 
   private final NeuralNetworks networks;
   private final LoadedModel loaded;
@@ -38,7 +40,9 @@ final class ShapedNetworks implements AutoCloseable {
   Answer run(Map<String, Shape> shapes, Run run) throws NeuralNetworksException {
     Variant variant = use(shapes);
     try {
-      return run.of(variant.compilation());
+      Compilation compilation = variant.compilation();
+      makeRoom();
+      return run.of(compilation);
     } catch (NeuralNetworksException e) {
       if (!variant.isCompiled()) {
         forget(shapes, variant);
@@ -55,11 +59,17 @@ final class ShapedNetworks implements AutoCloseable {
     }
     Variant variant = variants.computeIfAbsent(shapes, Variant::new);
     variant.uses.retain();
-    if (variants.size() > MOST) {
-      Map<String, Shape> eldest = variants.keySet().iterator().next();
-      variants.remove(eldest).uses.close();
-    }
     return variant;
+  }
+
+  private synchronized void makeRoom() {
+    long held = variants.values().stream().mapToLong(variant -> variant.bytes).sum();
+    while (variants.size() > LEAST && held > MOST_BYTES) {
+      Map<String, Shape> eldest = variants.keySet().iterator().next();
+      Variant removed = variants.remove(eldest);
+      held -= removed.bytes;
+      removed.uses.close();
+    }
   }
 
   private synchronized void forget(Map<String, Shape> shapes, Variant variant) {
@@ -82,6 +92,9 @@ final class ShapedNetworks implements AutoCloseable {
     private LoadedModel model;
     private Compilation compilation;
 
+    /** Beside what it shares; 0 until it is compiled. */
+    private volatile long bytes;
+
     Variant(Map<String, Shape> shapes) {
       this.shapes = shapes;
     }
@@ -98,6 +111,7 @@ final class ShapedNetworks implements AutoCloseable {
         CompilationOptions own =
             options.caching().isEmpty() ? options : options.with(cache(options.caching().get()));
         compilation = networks.compile(model.model(), own);
+        bytes = compilation.ownBytes();
       }
       return compilation;
     }

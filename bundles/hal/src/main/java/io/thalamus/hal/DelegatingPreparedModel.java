@@ -60,6 +60,11 @@ public abstract class DelegatingPreparedModel implements PreparedModel {
   }
 
   @Override
+  public long ownBytes() {
+    return delegate.ownBytes();
+  }
+
+  @Override
   public void close() {
     delegate.close();
   }

@@ -67,6 +67,15 @@ public interface PreparedModel extends AutoCloseable {
     return Optional.empty();
   }
 
+  /**
+   * Returns the bytes that the device holds for this model and for no other, those of one execution
+   * included; negative if it does not count them. The runtime asks once, before the first
+   * execution.
+   */
+  default long ownBytes() {
+    return -1;
+  }
+
   /** Gives back what the device holds for the model. Calling it again does nothing. */
   @Override
   void close();

@@ -48,6 +48,9 @@ import java.util.function.Consumer;
 final class CompilationImpl implements Compilation, ExecutionHost {
   private static final System.Logger LOG = System.getLogger(CompilationImpl.class.getPackageName());
 
+  /** Of an operation in the model, in its plan and in what a device needs to call it: measured. */
+  private static final int BYTES_OF_OPERATION = 1 << 12;
+
   private final Application application;
   private final Model model;
   private final CompilationOptions options;
@@ -120,6 +123,13 @@ final class CompilationImpl implements Compilation, ExecutionHost {
     synchronized (lock) {
       return lastCaching;
     }
+  }
+
+  @Override
+  public long ownBytes() {
+    PreparedPlan plan = current;
+    long operations = model.subgraphs().mapToLong(graph -> graph.operations().size()).sum();
+    return plan == null ? 0 : plan.ownBytes() + operations * BYTES_OF_OPERATION;
   }
 
   @Override

@@ -83,6 +83,11 @@ public final class PreparedPlan {
         .toList();
   }
 
+  /** Returns how many bytes the devices hold for it alone. */
+  public long ownBytes() {
+    return steps.stream().mapToLong(step -> step.primary().ownBytes()).sum();
+  }
+
   /** Returns whether a step of it was restored that is worth compiling anew. */
   public boolean isStale() {
     return steps.stream().anyMatch(step -> step.origin() == Origin.STALE);

@@ -17,7 +17,9 @@ import io.thalamus.hal.Request;
 import io.thalamus.memory.Leases;
 import io.thalamus.memory.ReferenceCount;
 import io.thalamus.model.ErrorStatus;
+import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
+import io.thalamus.model.Operand;
 import io.thalamus.model.OperationCode;
 import io.thalamus.runtime.call.Answer;
 import io.thalamus.runtime.call.Answer.Answered;
@@ -47,6 +49,7 @@ public final class DevicePreparedModel implements DeviceResource {
   private final Optional<String> staleness;
   private final Admission admission;
   private final boolean hasLoop;
+  private final long ownBytes;
   private final ReferenceCount uses = new ReferenceCount(this::closeNow);
 
   /** Null once closed and idle: nothing here may refer to a device that has left. */
@@ -64,11 +67,29 @@ public final class DevicePreparedModel implements DeviceResource {
     this.staleness = staleness;
     this.admission = admission;
     this.model = prepared;
+    long told = prepared.ownBytes();
+    this.ownBytes = told < 0 ? constants(model) : told;
     this.hasLoop =
         model
             .subgraphs()
             .flatMap(graph -> graph.operations().stream())
             .anyMatch(operation -> operation.type() == OperationCode.WHILE);
+  }
+
+  /** Returns the bytes of what a device that does not count may have copied. */
+  private static long constants(Model model) {
+    return model
+        .subgraphs()
+        .flatMap(graph -> graph.operands().stream())
+        .map(Operand::lifetime)
+        .filter(Lifetime.Constant.class::isInstance)
+        .mapToLong(constant -> ((Lifetime.Constant) constant).bytes().byteSize())
+        .sum();
+  }
+
+  /** Returns how many bytes the device holds for it alone, as far as that is known. */
+  public long ownBytes() {
+    return ownBytes;
   }
 
   /** Returns the device it lives on. */
