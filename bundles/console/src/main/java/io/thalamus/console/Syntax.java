@@ -7,6 +7,8 @@ import io.thalamus.console.text.Table;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.DefaultParser;
 import org.apache.commons.cli.MissingArgumentException;
@@ -22,6 +24,9 @@ import org.apache.commons.cli.UnrecognizedOptionException;
  */
 public final class Syntax {
   private static final int LONGEST_USAGE = 100;
+
+  /** A word of the operands, or some in brackets. */
+  private static final Pattern OPERAND = Pattern.compile("\\[[^]]*]\\S*|\\S+");
 
   private final String command;
   private final String operands;
@@ -57,12 +62,21 @@ public final class Syntax {
   }
 
   /**
-   * Returns the syntax of a command with this many operands and no options of its own.
+   * Returns the syntax of a command without options of its own. It takes an operand for each word
+   * of its operands; those in brackets may be left out, and three dots allow any number.
    *
    * @param command as people type it, for example {@code nn:run}
    * @param operands what stands beside the options, for example {@code MODEL [INPUT...]}
    * @param summary one line
    */
+  public static Syntax of(String command, String operands, String summary) {
+    List<String> words = OPERAND.matcher(operands).results().map(MatchResult::group).toList();
+    int atLeast = (int) words.stream().filter(word -> !word.startsWith("[")).count();
+    int atMost = operands.contains("...") ? Integer.MAX_VALUE : words.size();
+    return of(command, operands, summary, atLeast, atMost);
+  }
+
+  /** Returns the same where the operands are more or fewer than their words tell. */
   public static Syntax of(
       String command, String operands, String summary, int atLeast, int atMost) {
     return new Syntax(command, operands, summary, atLeast, atMost);

@@ -9,9 +9,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.console.Candidates.Kind;
 import io.thalamus.console.text.Style;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class SyntaxTest {
   /** The values of an option. */
@@ -60,6 +63,28 @@ class SyntaxTest {
   @Test
   void quotesBelongToTheValue() throws CommandException {
     assertEquals(Optional.of("\"x\""), SYNTAX.parse("a", "--device", "\"x\"").text("device"));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "'', 0, 0",
+    "MODEL, 1, 1",
+    "DEVICE [FILE], 1, 2",
+    "NAME DIR-or-FILE, 2, 2",
+    "MODEL [INPUT...], 1, 99",
+    "[NAME | NAME=VALUE]..., 0, 99",
+    "FILE [-- COMMAND...], 1, 99"
+  })
+  void theWordsTellHowManyOperandsThereAre(String operands, int least, int most) {
+    Syntax syntax = Syntax.of("nn:try", operands, "tries");
+    for (int count = 0; count < 100; count++) {
+      String[] words = Collections.nCopies(count, "x").toArray(String[]::new);
+      if (count >= least && count <= most) {
+        assertEquals(count, syntax.parse(words).operands().size());
+      } else {
+        assertThrows(CommandException.class, () -> syntax.parse(words));
+      }
+    }
   }
 
   @Test

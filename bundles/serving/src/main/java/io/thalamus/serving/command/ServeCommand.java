@@ -79,9 +79,7 @@ public final class ServeCommand extends Command {
               watched. One line is printed when all models are ready. SIGTERM ends the server:
               it is not ready at once, serves on for the grace, answers what has arrived, and
               the status is 0.\
-              """,
-              0,
-              0)
+              """)
           .option("models", "DIR", "the folder of models", Candidates.of(Kind.FILES))
           .option("host", "HOST", "the address to listen at; 127.0.0.1 if it is not given")
           .option("port", "N", "the port of HTTP, 8000 if it is not given; 0 for a free one")

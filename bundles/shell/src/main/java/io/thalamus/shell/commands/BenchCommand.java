@@ -56,9 +56,7 @@ public final class BenchCommand extends Command {
                           "nn:bench",
                           "MODEL [INPUT...]",
                           "How fast a model is here: latency, throughput, compile time. Without"
-                              + " INPUT, random values are fed.",
-                          1,
-                          Integer.MAX_VALUE)
+                              + " INPUT, random values are fed.")
                       .offering(Inputs.MODEL, Inputs.FILE)
                       .option("threads", "N", "how many requests run at once (1)")
                       .option("seconds", "S", "how long to measure (3)")

@@ -48,9 +48,7 @@ public final class BundlesCommand extends Command {
               "nn:install",
               "NAME_OR_FILE",
               "Installs and starts a device bundle: one of the distribution by its short name, or a"
-                  + " file. Live compilations are planned anew where the device suits them better.",
-              1,
-              1)
+                  + " file. Live compilations are planned anew where the device suits them better.")
           .flag(
               ISOLATED,
               null,
@@ -62,9 +60,7 @@ public final class BundlesCommand extends Command {
       Syntax.of(
               "nn:update",
               "DEVICE [FILE]",
-              "Replaces a device bundle by its file as that is now, or by FILE.",
-              1,
-              2)
+              "Replaces a device bundle by its file as that is now, or by FILE.")
           .offering(Candidates.of(Kind.DEVICES), Inputs.FILE)
           .flag(KEEP, null, "have each process do so when it begins, with this FILE");
 
@@ -72,9 +68,7 @@ public final class BundlesCommand extends Command {
       Syntax.of(
               "nn:uninstall",
               "DEVICE",
-              "Removes a device bundle. Running requests finish, or are repeated on what is left.",
-              1,
-              1)
+              "Removes a device bundle. Running requests finish, or are repeated on what is left.")
           .offering(Candidates.of(Kind.DEVICES))
           .flag(KEEP, null, "have each process begin without it");
 

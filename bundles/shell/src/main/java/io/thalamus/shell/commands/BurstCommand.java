@@ -36,9 +36,7 @@ public final class BurstCommand extends Command {
                       "MODEL [INPUT...]",
                       "Many executions in quick succession by burst: their latencies while it runs,"
                           + " and throughput, after three seconds of warm-up that are not counted."
-                          + " Without INPUT, random values are fed.",
-                      1,
-                      Integer.MAX_VALUE)
+                          + " Without INPUT, random values are fed.")
                   .offering(Inputs.MODEL, Inputs.FILE)
                   .option(
                       "rate",

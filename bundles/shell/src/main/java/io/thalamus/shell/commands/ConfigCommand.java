@@ -47,9 +47,7 @@ public final class ConfigCommand extends Command {
               Shows settings, or changes them: nn:config simd, nn:config simd.threads=2.
               A setting that takes several values gets them by several NAME=VALUE. A device whose
               settings change leaves and comes back; other parts take them at once.\
-              """,
-              0,
-              Integer.MAX_VALUE)
+              """)
           .flag(RESET, null, "back to the value that a setting has if nobody sets it")
           .flag(AHEAD, null, "also for a bundle that is not here yet; nothing is checked then")
           .flag(KEEP, null, "have each process begin with it")

@@ -22,7 +22,7 @@ import org.osgi.service.component.annotations.Reference;
     property = {"osgi.command.scope=nn", "osgi.command.function=devices"})
 public final class DevicesCommand extends Command {
   private static final Syntax SYNTAX =
-      Syntax.of("nn:devices", "", "The devices that are here: what they are and can do.", 0, 0)
+      Syntax.of("nn:devices", "", "The devices that are here: what they are and can do.")
           .flag("verbose", "v", "capabilities, cache needs, memory and extensions as well");
 
   private final NeuralNetworks networks;

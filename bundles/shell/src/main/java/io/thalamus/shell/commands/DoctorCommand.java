@@ -21,7 +21,7 @@ import org.osgi.service.component.annotations.Reference;
     property = {"osgi.command.scope=nn", "osgi.command.function=doctor"})
 public final class DoctorCommand extends Command {
   private static final Syntax SYNTAX =
-      Syntax.of("nn:doctor", "", "What is slow or missing here, and how to mend it.", 0, 0);
+      Syntax.of("nn:doctor", "", "What is slow or missing here, and how to mend it.");
 
   private final NeuralNetworks networks;
   private final CompilationCache cache;

@@ -37,9 +37,7 @@ public final class ExportCommand extends Command {
                   "MODEL DIR-or-FILE",
                   "Writes a model as JSON, with its larger constants in a file beside it: into the"
                       + " folder DIR, or as FILE, which ends in .json. nn:load and all commands"
-                      + " read it again.",
-                  2,
-                  2)
+                      + " read it again.")
               .offering(Inputs.MODEL, Candidates.of(Kind.FILES)));
 
   private final Models models;

@@ -30,7 +30,7 @@ public final class HelpCommand extends Command {
   private static final String SCOPE = "nn:";
 
   private static final Syntax SYNTAX =
-      Syntax.of("nn:help", "[COMMAND]", "The commands, or what one of them takes.", 0, 1)
+      Syntax.of("nn:help", "[COMMAND]", "The commands, or what one of them takes.")
           .offering(Candidates.of(Candidates.Kind.COMMANDS));
 
   private final BundleContext context;

@@ -29,9 +29,7 @@ public final class InfoCommand extends Command {
                   "nn:info",
                   "MODEL",
                   "What a model is: operations, inputs, outputs, constants, work, normalization."
-                      + " MODEL is a file, or the name of a loaded model.",
-                  1,
-                  1)
+                      + " MODEL is a file, or the name of a loaded model.")
               .offering(Inputs.MODEL)
               .option("svg", "FILE", "draw the graph of operations", Inputs.FILE));
 

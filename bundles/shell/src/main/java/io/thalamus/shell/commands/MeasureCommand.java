@@ -33,9 +33,7 @@ public final class MeasureCommand extends Command {
                       "MODEL",
                       "Times a model's operations on each device, one by one and together. The"
                           + " times are stored in the storage directory; nn:plan shows them, and"
-                          + " the policy 'search' goes by them.",
-                      1,
-                      1)
+                          + " the policy 'search' goes by them.")
                   .offering(Inputs.MODEL)
                   .option("seconds", "S", "how long, for all devices together (10)")));
 

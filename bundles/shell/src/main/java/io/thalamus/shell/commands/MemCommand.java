@@ -21,9 +21,7 @@ public final class MemCommand extends Command {
       Syntax.of(
           "nn:mem",
           "",
-          "The memories that applications made for inputs and outputs: what they hold, and where.",
-          0,
-          0);
+          "The memories that applications made for inputs and outputs: what they hold, and where.");
 
   private final NeuralNetworks networks;
 

@@ -35,7 +35,7 @@ public final class ModelsCommand extends Command {
   private static final String KEEP = "keep";
 
   private static final Syntax MODELS =
-      Syntax.of("nn:models", "", "The loaded models, and where their operations are.", 0, 0);
+      Syntax.of("nn:models", "", "The loaded models, and where their operations are.");
 
   private static final Syntax LOAD =
       ReadChoices.addTo(
@@ -44,15 +44,13 @@ public final class ModelsCommand extends Command {
                       "nn:load",
                       "FILE",
                       "Loads a model and keeps it: its compilations live on while devices come and"
-                          + " go.",
-                      1,
-                      1)
+                          + " go.")
                   .offering(Inputs.FILE)
                   .option("name", "N", "what to call it; usually as its file or folder is called")
                   .flag(KEEP, null, "have each process load it when it begins")));
 
   private static final Syntax UNLOAD =
-      Syntax.of("nn:unload", "NAME", "Forgets a loaded model and its compilations.", 1, 1)
+      Syntax.of("nn:unload", "NAME", "Forgets a loaded model and its compilations.")
           .offering(Candidates.of(Kind.MODELS))
           .flag(KEEP, null, "have no process load it any more");
 

@@ -36,9 +36,7 @@ public final class NewDeviceCommand extends Command implements Function {
               "nn:new-device",
               "NAME DIR",
               "Writes a Maven project with a device called NAME into the new folder DIR: two"
-                  + " kernels, and a test that is the conformance kit.",
-              2,
-              2)
+                  + " kernels, and a test that is the conformance kit.")
           .offering(Candidates.NONE, Candidates.of(Kind.FILES));
 
   /** The example, which is read when it is wanted. */

@@ -41,9 +41,7 @@ public final class PlanCommand extends Command {
               Syntax.of(
                       "nn:plan",
                       "MODEL",
-                      "Which operation goes where, at which cost, and what crosses each boundary.",
-                      1,
-                      1)
+                      "Which operation goes where, at which cost, and what crosses each boundary.")
                   .offering(Inputs.MODEL)
                   .flag("verbose", "v", "a line for each operation")
                   .option("what-if", "D", "without a device, or with one: -simd, or +npu,-simd")

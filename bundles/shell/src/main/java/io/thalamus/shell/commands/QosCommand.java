@@ -27,9 +27,7 @@ public final class QosCommand extends Command {
               "",
               "What devices, applications and models do now and did in the last ten seconds, while"
                   + " it goes on: what runs and waits, preemptions, rates, times, failures,"
-                  + " fallbacks, missed deadlines, refusals and shares of the devices' time.",
-              0,
-              0)
+                  + " fallbacks, missed deadlines, refusals and shares of the devices' time.")
           .option("seconds", "S", "how long to watch (10)");
 
   private static final double USUAL_SECONDS = 10;

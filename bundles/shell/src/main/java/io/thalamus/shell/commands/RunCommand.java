@@ -46,9 +46,7 @@ public final class RunCommand extends Command {
                           "MODEL [INPUT...]",
                           "One inference. An INPUT is a picture (png, jpg, bmp, gif), a .npy, .json"
                               + " or bare little-endian .bin file, random:SEED, or the handle of a"
-                              + " hardware buffer; one for each input of the model.",
-                          1,
-                          Integer.MAX_VALUE)
+                              + " hardware buffer; one for each input of the model.")
                       .offering(Inputs.MODEL, Inputs.FILE)
                       .repeated(
                           "output",

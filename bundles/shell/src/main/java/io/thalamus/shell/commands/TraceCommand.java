@@ -30,9 +30,7 @@ public final class TraceCommand extends Command {
               "FILE [-- COMMAND...]",
               "Records what runs where and when, in all applications: while a COMMAND runs, or for"
                   + " some seconds. FILE.svg gets a picture of the last steps, any other FILE a"
-                  + " trace that Perfetto and chrome://tracing read.",
-              1,
-              Integer.MAX_VALUE)
+                  + " trace that Perfetto and chrome://tracing read.")
           .offering(Inputs.FILE)
           .option("seconds", "S", "how long to record where no COMMAND is given (3)");
 

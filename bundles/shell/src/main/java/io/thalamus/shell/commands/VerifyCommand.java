@@ -49,9 +49,7 @@ public final class VerifyCommand extends Command {
                       "nn:verify",
                       "DIR",
                       "Runs the conformance vectors of a folder, or of one file; fails where one"
-                          + " does.",
-                      1,
-                      1)
+                          + " does.")
                   .offering(Inputs.FILE))
           .option("filter", "GLOB", "only files, or examples, whose name matches: 'V1_2/conv*'")
           .choice("mode", "M", "sync (usual), async, fenced or burst", RunOptions.Mode.class)

@@ -50,9 +50,7 @@ public final class CertifyCommand extends Command {
               "nn:certify",
               "DEVICE",
               "Runs the conformance kit on a device; fails where a check does.\nGroups of checks: "
-                  + String.join(", ", Certification.groups()),
-              1,
-              1)
+                  + String.join(", ", Certification.groups()))
           .offering(Candidates.of(Kind.DEVICES))
           .option(
               "random",
