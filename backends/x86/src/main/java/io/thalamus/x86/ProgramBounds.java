@@ -39,6 +39,7 @@ final class ProgramBounds {
     long[] calls = program.calls();
     int count = calls.length / Program.CALL;
     within(calls.length % Program.CALL == 0 && program.functions().size() == count, "the calls");
+    checkLarge();
     for (int i = 0; i < count; i++) {
       check(i, program.functions().get(i));
     }
@@ -54,16 +55,6 @@ final class ProgramBounds {
       first = end;
     }
     within(first == count, "the last operation");
-    for (int number : program.large()) {
-      int argument = number % Program.CALL - 1;
-      within(
-          number >= 0
-              && number < calls.length
-              && argument >= 0
-              && argument < Function.ARGUMENTS
-              && argument != Function.WRITTEN,
-          "a large constant");
-    }
     for (Argument[] some : new Argument[][] {program.inputs(), program.outputs()}) {
       for (Argument argument : some) {
         within(argument == null || fits(argument), "an argument");
@@ -80,6 +71,22 @@ final class ProgramBounds {
     }
   }
 
+  private void checkLarge() throws IOException {
+    int before = -1;
+    for (int number : program.large()) {
+      int argument = number % Program.CALL - 1;
+      within(
+          number > before
+              && number < program.calls().length
+              && argument >= 0
+              && argument < Function.ARGUMENTS
+              && argument != Function.WRITTEN
+              && !program.functions().get(number / Program.CALL).isConstant(argument),
+          "a large constant");
+      before = number;
+    }
+  }
+
   private void check(int index, Function function) throws IOException {
     int at = index * Program.CALL;
     long[] calls = program.calls();
@@ -90,8 +97,12 @@ final class ProgramBounds {
             && function.entry() < program.code().length
             && blocks >= 1;
     for (int i = 0; i < Function.ARGUMENTS; i++) {
-      long room = program.isConstant(index, i) ? constants : program.memory();
-      isWithin &= fits(function.extent(i), blocks, calls[at + 1 + i], room);
+      boolean isConstant = program.isConstant(index, i);
+      long from = calls[at + 1 + i];
+      isWithin &=
+          fits(function.extent(i), blocks, from, isConstant ? constants : program.memory())
+              // A run has its address, even if nothing is accessed there.
+              && (!isConstant || from >= 0 && from <= constants);
     }
     within(isWithin, "call " + index);
   }

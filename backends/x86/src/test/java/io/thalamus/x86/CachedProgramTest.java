@@ -130,13 +130,34 @@ class CachedProgramTest {
   void aCallBehindItsMemoryIsRefused() {
     long[] calls = cached.program().calls().clone();
     calls[2] = cached.program().memory();
+    assertRefused(
+        calls, cached.program().functions(), cached.program().large(), "call 0 is out of bounds");
+  }
+
+  /** What a run makes an address twice would lead anywhere. */
+  @Test
+  void aLargeConstantThatIsNoneIsRefused() {
+    long[] calls = cached.program().calls();
+    List<Function> functions = cached.program().functions();
+    int large = cached.program().large()[0];
+    String message = "a large constant is out of bounds";
+    for (int number : new int[] {-1, 0, 1 + Function.WRITTEN, Program.BLOCKS, calls.length}) {
+      assertRefused(calls, functions, new int[] {number}, message);
+    }
+    assertRefused(calls, functions, new int[] {large, large}, message);
+    List<Function> ofConstants =
+        functions.stream().map(one -> new Function(one.entry(), one.extents(), true)).toList();
+    assertRefused(calls, ofConstants, new int[] {1 + Function.OTHER}, message);
+  }
+
+  private void assertRefused(long[] calls, List<Function> functions, int[] large, String message) {
     Program program = cached.program();
     Program wrong =
         new Program(
             program.code(),
             program.constants(),
             calls,
-            program.functions(),
+            functions,
             program.groups(),
             program.operations(),
             program.memory(),
@@ -145,8 +166,8 @@ class CachedProgramTest {
             program.inputs(),
             program.outputs(),
             program.shapes(),
-            program.large());
+            large);
     IOException refused = assertThrows(IOException.class, () -> ProgramBounds.check(wrong));
-    assertEquals("call 0 is out of bounds", refused.getMessage());
+    assertEquals(message, refused.getMessage());
   }
 }
