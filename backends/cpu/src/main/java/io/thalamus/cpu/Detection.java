@@ -127,13 +127,9 @@ public final class Detection {
    * Scratch memory: the number of detections, then for each the index of its score and what the
    * score is by now.
    */
-  private static final class NmsLimit implements Kernel {
-    private final NmsParameters parameters;
-    private final OperationView view;
-
+  private record NmsLimit(NmsParameters parameters, OperationView view) implements Kernel {
     NmsLimit(ResolvedOperation operation) {
-      parameters = operation.parameters(NmsParameters.class);
-      view = operation.view();
+      this(operation.parameters(NmsParameters.class), operation.view());
     }
 
     @Override
@@ -220,15 +216,11 @@ public final class Detection {
   }
 
   /** Scratch memory: the number of proposals, then for each its score, its box and its image. */
-  private static final class Proposals implements Kernel {
+  private record Proposals(ProposalParameters parameters, OperationView view) implements Kernel {
     private static final int NUMBERS = 1 + CORNERS + 1;
 
-    private final ProposalParameters parameters;
-    private final OperationView view;
-
     Proposals(ResolvedOperation operation) {
-      parameters = operation.parameters(ProposalParameters.class);
-      view = operation.view();
+      this(operation.parameters(ProposalParameters.class), operation.view());
     }
 
     private int boxesOfImage() {

@@ -13,13 +13,9 @@ import io.thalamus.operations.ResolvedOperation;
 import java.lang.foreign.MemorySegment;
 
 /** LSH_PROJECTION. Scratch memory: a seed in float and the bytes of an item, which are hashed. */
-final class LshProjection implements Kernel {
-  private final Parameters parameters;
-  private final Elements elements;
-
-  private LshProjection(ResolvedOperation operation) {
-    parameters = operation.parameters(Parameters.class);
-    elements = Elements.of(operation.view().input(0).type());
+record LshProjection(Parameters parameters, Elements elements) implements Kernel {
+  LshProjection(ResolvedOperation operation) {
+    this(operation.parameters(Parameters.class), Elements.of(operation.view().input(0).type()));
   }
 
   static void register(KernelTable.Builder table) {

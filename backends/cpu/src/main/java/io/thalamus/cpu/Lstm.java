@@ -23,18 +23,16 @@ import java.lang.foreign.MemorySegment;
  * (peepholes, 2000), Sak et al. (projection, 2014), Greff et al. (coupled gates, 2015) and Ba et
  * al. (layer normalization, 2016).
  */
-final class Lstm implements Kernel {
+record Lstm(Parameters parameters, FloatRows rows) implements Kernel {
   /** The variance that stands for one of 0, as in TensorFlow Lite. */
   private static final double LEAST_VARIANCE = 1e-8;
 
   private static final Elements FLOATS = Elements.FLOAT32;
 
-  private final Parameters parameters;
-  private final FloatRows rows;
-
-  private Lstm(ResolvedOperation operation) {
-    parameters = operation.parameters(Parameters.class);
-    rows = new FloatRows(Elements.of(operation.view().input(0).type()));
+  Lstm(ResolvedOperation operation) {
+    this(
+        operation.parameters(Parameters.class),
+        new FloatRows(Elements.of(operation.view().input(0).type())));
   }
 
   static void register(KernelTable.Builder table) {

@@ -38,7 +38,7 @@ final class QuantizedLstm {
         .add(OperationCode.QUANTIZED_LSTM, EightBit::new, TENSOR_QUANT8_ASYMM_SIGNED);
   }
 
-  private static final class SixteenBit implements Kernel {
+  private record SixteenBit(SixteenBitParameters parameters) implements Kernel {
     /** Integer bits of the cell state. */
     private static final int STATE_BITS = 4;
 
@@ -49,10 +49,8 @@ final class QuantizedLstm {
     private static final int CELL_STATE = 13;
     private static final int OUTPUT_STATE = 14;
 
-    private final SixteenBitParameters parameters;
-
     SixteenBit(ResolvedOperation operation) {
-      parameters = operation.parameters(SixteenBitParameters.class);
+      this(operation.parameters(SixteenBitParameters.class));
     }
 
     @Override
@@ -105,17 +103,15 @@ final class QuantizedLstm {
   }
 
   /** Scratch memory, in shorts: for one batch four gates, then the hidden state. */
-  private static final class EightBit implements Kernel {
+  private record EightBit(EightBitParameters parameters) implements Kernel {
     private static final int OUTPUT_STATE = 18;
     private static final int CELL_STATE = 19;
 
     /** Normalized values have 10 fraction bits. */
     private static final int NORM_BITS = 10;
 
-    private final EightBitParameters parameters;
-
     EightBit(ResolvedOperation operation) {
-      parameters = operation.parameters(EightBitParameters.class);
+      this(operation.parameters(EightBitParameters.class));
     }
 
     @Override

@@ -29,13 +29,11 @@ final class Recurrent {
   }
 
   /** Scratch memory: input row, auxiliary row, state before, state after. */
-  private static final class Rnn implements Kernel {
-    private final RnnParameters parameters;
-    private final FloatRows rows;
-
+  private record Rnn(RnnParameters parameters, FloatRows rows) implements Kernel {
     Rnn(ResolvedOperation operation) {
-      parameters = operation.parameters(RnnParameters.class);
-      rows = new FloatRows(Elements.of(operation.view().input(0).type()));
+      this(
+          operation.parameters(RnnParameters.class),
+          new FloatRows(Elements.of(operation.view().input(0).type())));
     }
 
     @Override
@@ -105,13 +103,11 @@ final class Recurrent {
    * Each filter keeps the products of its feature weights with the last inputs; its output is their
    * sum by its time weights. Scratch memory: input row, memory of a filter, sums of all filters.
    */
-  private static final class Svdf implements Kernel {
-    private final SvdfParameters parameters;
-    private final FloatRows rows;
-
+  private record Svdf(SvdfParameters parameters, FloatRows rows) implements Kernel {
     Svdf(ResolvedOperation operation) {
-      parameters = operation.parameters(SvdfParameters.class);
-      rows = new FloatRows(Elements.of(operation.view().input(0).type()));
+      this(
+          operation.parameters(SvdfParameters.class),
+          new FloatRows(Elements.of(operation.view().input(0).type())));
     }
 
     @Override
