@@ -40,8 +40,11 @@ final class ShapedNetworks implements AutoCloseable {
   Answer run(Map<String, Shape> shapes, Run run) throws NeuralNetworksException {
     Variant variant = use(shapes);
     try {
+      boolean isNew = !variant.isCompiled();
       Compilation compilation = variant.compilation();
-      makeRoom();
+      if (isNew) {
+        makeRoom();
+      }
       return run.of(compilation);
     } catch (NeuralNetworksException e) {
       if (!variant.isCompiled()) {

@@ -34,22 +34,27 @@ public record LifetimePlan(long[] offsets, long size) {
     }
     bySize.sort(Comparator.comparingLong((Integer i) -> values.get(i).size()).reversed());
     long[] offsets = new long[values.size()];
-    List<Integer> placed = new ArrayList<>();
+    int[] placed = new int[values.size()];
+    int count = 0;
     long end = 0;
     for (int index : bySize) {
       Value value = values.get(index);
       long offset = 0;
-      for (int other : placed) {
-        long start = offsets[other];
-        if (value.livesWith(values.get(other))
-            && start < offset + value.size()
-            && offset < start + values.get(other).size()) {
-          offset = start + values.get(other).size();
+      for (int i = 0; i < count && offsets[placed[i]] < offset + value.size(); i++) {
+        Value other = values.get(placed[i]);
+        if (value.livesWith(other)) {
+          offset = Math.max(offset, offsets[placed[i]] + other.size());
         }
       }
       offsets[index] = offset;
-      placed.add(index);
-      placed.sort(Comparator.comparingLong(other -> offsets[other]));
+      // They stay in the order of their offsets.
+      int at = count;
+      while (at > 0 && offsets[placed[at - 1]] > offset) {
+        placed[at] = placed[at - 1];
+        at--;
+      }
+      placed[at] = index;
+      count++;
       end = Math.max(end, offset + value.size());
     }
     return new LifetimePlan(offsets, end);
