@@ -131,30 +131,28 @@ class ProductsTest {
         level,
         1e-5,
         (graph, random) -> {
-          int height = 3 + random.nextInt(6);
-          int width = 3 + random.nextInt(8);
+          WindowShape shape = new WindowShape(random, random.nextInt(4) == 0 ? 20 : 5);
           int channels = 1 + random.nextInt(9);
           boolean isDepthwise = random.nextBoolean();
           int results = isDepthwise ? channels * (1 + random.nextInt(3)) : 1 + random.nextInt(50);
-          int side = 1 + random.nextInt(3);
-          int[] filter =
-              isDepthwise
-                  ? new int[] {1, side, side, results}
-                  : new int[] {results, side, side, channels};
+          int[] filter = {
+            isDepthwise ? 1 : results,
+            shape.sizes[0],
+            shape.sizes[1],
+            isDepthwise ? results : channels
+          };
           List<byte[]> inputs = new ArrayList<>();
-          int x = tensor(graph, false, inputs, random, 2, height, width, channels);
+          int x = tensor(graph, false, inputs, random, 2, shape.cells[0], shape.cells[1], channels);
           int weights = tensor(graph, random.nextBoolean(), inputs, random, filter);
           int bias = tensor(graph, random.nextBoolean(), inputs, random, results);
-          int same = graph.int32(1);
-          int one = graph.int32(1);
-          int activation = graph.int32(random.nextInt(4));
           graph.operation(
               isDepthwise ? OperationCode.DEPTHWISE_CONV_2D : OperationCode.CONV_2D,
-              isDepthwise
-                  ? List.of(
-                      x, weights, bias, same, one, one, graph.int32(results / channels), activation)
-                  : List.of(x, weights, bias, same, one, one, activation),
-              graph.output(TENSOR_FLOAT32, NONE, 2, height, width, results));
+              shape.inputs(
+                  graph,
+                  List.of(x, weights, bias),
+                  isDepthwise ? results / channels : 0,
+                  random.nextInt(4)),
+              graph.output(TENSOR_FLOAT32, NONE, 2, shape.results[0], shape.results[1], results));
           return inputs.toArray(byte[][]::new);
         });
   }

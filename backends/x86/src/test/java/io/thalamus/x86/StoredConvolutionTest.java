@@ -132,60 +132,26 @@ class StoredConvolutionTest {
         (graph, random) -> {
           boolean isDepthwise = random.nextBoolean();
           int batch = 1 + random.nextInt(2);
-          int height = 1 + random.nextInt(9);
-          int width = 1 + random.nextInt(13);
           int channels = pick(random, CHANNELS);
           int outputs =
               isDepthwise && channels > 1
                   ? channels * pick(random, MULTIPLIERS)
                   : pick(random, CHANNELS);
-          boolean isPointwise = random.nextInt(3) == 0;
-          int[] padding = new int[4]; // left, right, top, bottom
-          int filterHeight = 1;
-          int filterWidth = 1;
-          int strideX = 1;
-          int strideY = 1;
-          int dilationX = 1;
-          int dilationY = 1;
-          if (!isPointwise) {
-            filterHeight = 1 + random.nextInt(4);
-            filterWidth = 1 + random.nextInt(4);
-            strideX = 1 + random.nextInt(3);
-            strideY = 1 + random.nextInt(3);
-            dilationX = random.nextInt(3) == 0 ? 2 : 1;
-            dilationY = random.nextInt(3) == 0 ? 3 : 1;
-            for (int i = 0; i < 4; i++) {
-              padding[i] = random.nextInt(3);
-            }
-          }
-          // A filter fits its input.
-          int roomY = height + padding[2] + padding[3] - (filterHeight - 1) * dilationY - 1;
-          int roomX = width + padding[0] + padding[1] - (filterWidth - 1) * dilationX - 1;
-          padding[2] += Math.max(0, -roomY);
-          padding[0] += Math.max(0, -roomX);
-          roomY = Math.max(0, roomY);
-          roomX = Math.max(0, roomX);
-          Layer layer = new Layer(graph, random, true, batch, height, width, channels);
+          WindowShape shape = new WindowShape(random, 4);
+          Layer layer =
+              new Layer(graph, random, true, batch, shape.cells[0], shape.cells[1], channels);
           int filter =
               isDepthwise
-                  ? layer.filter(3, outputs, 1, filterHeight, filterWidth, outputs)
-                  : layer.filter(0, outputs, outputs, filterHeight, filterWidth, channels);
-          List<Integer> in = new ArrayList<>(List.of(layer.input, filter, layer.bias(outputs)));
-          for (int pad : padding) {
-            in.add(graph.int32(pad));
-          }
-          in.add(graph.int32(strideX));
-          in.add(graph.int32(strideY));
-          if (isDepthwise) {
-            in.add(graph.int32(outputs / channels));
-          }
-          in.add(graph.int32(pick(random, ACTIVATIONS)));
-          in.add(graph.bool(false));
-          in.add(graph.int32(dilationX));
-          in.add(graph.int32(dilationY));
-          int depth = filterHeight * filterWidth * (isDepthwise ? 1 : channels);
-          int output =
-              layer.output(depth, batch, roomY / strideY + 1, roomX / strideX + 1, outputs);
+                  ? layer.filter(3, outputs, 1, shape.sizes[0], shape.sizes[1], outputs)
+                  : layer.filter(0, outputs, outputs, shape.sizes[0], shape.sizes[1], channels);
+          List<Integer> in =
+              shape.inputs(
+                  graph,
+                  List.of(layer.input, filter, layer.bias(outputs)),
+                  isDepthwise ? outputs / channels : 0,
+                  pick(random, ACTIVATIONS));
+          int depth = shape.sizes[0] * shape.sizes[1] * (isDepthwise ? 1 : channels);
+          int output = layer.output(depth, batch, shape.results[0], shape.results[1], outputs);
           OperationCode code =
               isDepthwise ? OperationCode.DEPTHWISE_CONV_2D : OperationCode.CONV_2D;
           graph.operation(TestGraph.anyRounding(random, code), in, output);

@@ -18,7 +18,7 @@ import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.compile.Weights.Source;
 import io.thalamus.x86.kernel.Mapped.Kind;
 import io.thalamus.x86.kernel.PaddedRows;
-import io.thalamus.x86.kernel.Strided;
+import io.thalamus.x86.kernel.Sums;
 import io.thalamus.x86.kernel.Taps;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -35,9 +35,6 @@ public final class Convolution {
   /** Products of a call: about a tenth of a millisecond. */
   private static final long MOST_PRODUCTS = 1 << 22;
 
-  /** Floats of a call that repeats channels. */
-  private static final int MOST_REPEATED = 1 << 15;
-
   /** Calls of an operation. */
   private static final long MOST_CALLS = 1 << 16;
 
@@ -47,7 +44,7 @@ public final class Convolution {
   /** Results of an operation that are matrices. */
   private static final long MOST_MATRICES = 1 << 12;
 
-  private static final Window ONE = new Window(1, 1, 1, 0, 0);
+  static final Window ONE = new Window(1, 1, 1, 0, 0);
 
   private final ProgramBuilder program;
   private final Layer layer;
@@ -64,11 +61,10 @@ public final class Convolution {
    * @param sourceWidth cells of a row of the source, padding included
    * @param sourceHeight rows of a batch, padding included
    * @param channels of the source
-   * @param weights by output channel, tap and channel; by tap and channel if depthwise
+   * @param weights by output channel, tap and channel
    * @param function that results become before they are stored
    */
   private record Layer(
-      boolean isDepthwise,
       int lines,
       int linesOfBatch,
       int results,
@@ -94,12 +90,12 @@ public final class Convolution {
         FusedActivation activation,
         Optional<Kind> function) {
       return new Layer(
-          false, 1, 1, rows, 1, rows, inner, columns, ONE, ONE, weights, activation, function);
+          1, 1, rows, 1, rows, inner, columns, ONE, ONE, weights, activation, function);
     }
 
     /** Returns the weights of a channel. */
     int depth() {
-      return height.size() * width.size() * (isDepthwise ? 1 : channels);
+      return height.size() * width.size() * channels;
     }
   }
 
@@ -108,9 +104,13 @@ public final class Convolution {
     this.layer = layer;
     this.source = source;
     this.output = output;
-    int lanes = program.emitter().lanes();
-    int whole = Math.ceilDiv(layer.resultChannels(), lanes);
-    vectors = Math.min(whole, layer.results() <= 2 ? FEW_ROWS_VECTORS : 2);
+    vectors = vectors(layer.resultChannels(), layer.results(), program);
+  }
+
+  /** Returns the vectors of channels at a time. */
+  static int vectors(int channels, int results, ProgramBuilder program) {
+    int whole = Math.ceilDiv(channels, program.emitter().lanes());
+    return Math.min(whole, results <= 2 ? FEW_ROWS_VECTORS : 2);
   }
 
   /** Adds the operations to a table. */
@@ -124,7 +124,7 @@ public final class Convolution {
         table,
         OperationCode.DEPTHWISE_CONV_2D,
         operation -> isPossible(operation, 1) && isRepeatable(operation),
-        new FusibleLayer(Convolution::convolution));
+        new FusibleLayer(Channels::lower));
     Casting.addFloats(
         table,
         OperationCode.FULLY_CONNECTED,
@@ -228,7 +228,7 @@ public final class Convolution {
     return to;
   }
 
-  private static Weights weights(
+  static Weights weights(
       ResolvedOperation operation, Lowering.Operands operands, long depthStep, long channelStep) {
     return new Weights(
         Source.of(operation, operands, 1),
@@ -308,14 +308,7 @@ public final class Convolution {
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
     Parameters parameters = operation.parameters(Parameters.class);
     Shape result = operation.outputShape(0);
-    boolean isDepthwise = operation.view().type() == OperationCode.DEPTHWISE_CONV_2D;
     Shape input = operation.inputShape(0);
-    Place source = operands.input(0);
-    if (isDepthwise && input.dimension(3) != result.dimension(3)) {
-      int times = result.dimension(3) / input.dimension(3);
-      source = repeat(input, Float.BYTES, times, source, program);
-      input = input.with(3, result.dimension(3));
-    }
     Window height = parameters.height();
     Window width = parameters.width();
     int batches = input.dimension(0);
@@ -335,7 +328,6 @@ public final class Convolution {
     }
     Layer layer =
         new Layer(
-            isDepthwise,
             lines,
             linesOfBatch,
             results,
@@ -345,35 +337,12 @@ public final class Convolution {
             result.dimension(3),
             height,
             width,
-            isDepthwise
-                ? weights(operation, operands, result.dimension(3), 1)
-                : weights(
-                    operation,
-                    operands,
-                    1,
-                    (long) height.size() * width.size() * input.dimension(3)),
+            weights(
+                operation, operands, 1, (long) height.size() * width.size() * input.dimension(3)),
             parameters.activation(),
             operands.function());
-    source = pad(input, height, width, source, program);
+    Place source = pad(input, height, width, operands.input(0), program);
     emit(layer, source, operands.output(), program);
-  }
-
-  /**
-   * Each channel as often as there are filters for it.
-   *
-   * @param size bytes of an element
-   */
-  static Place repeat(Shape input, int size, int times, Place from, ProgramBuilder program) {
-    int count = Math.toIntExact(input.elementCount());
-    Place to = program.place((long) count * times * size);
-    for (int at = 0; at < count; at += MOST_REPEATED) {
-      int part = Math.min(MOST_REPEATED, count - at);
-      Strided copy = new Strided(size, part, size, times * size, 0, 0);
-      for (int i = 0; i < times; i++) {
-        program.call(copy, from.at((long) at * size), to.at(((long) at * times + i) * size));
-      }
-    }
-    return to;
   }
 
   private static boolean isPointwise(Window window) {
@@ -415,13 +384,7 @@ public final class Convolution {
   }
 
   private List<Panel> pack() {
-    List<Panel> panels = new ArrayList<>();
-    Weights.Packer packer = layer.weights().new Packer(program, layer.depth());
-    int width = vectors * program.emitter().lanes();
-    for (int channel = 0; channel < layer.resultChannels(); channel += width) {
-      panels.add(packer.pack(channel, Math.min(width, layer.resultChannels() - channel)));
-    }
-    return panels;
+    return layer.weights().new Packer(program, layer.depth()).pack(layer.resultChannels(), vectors);
   }
 
   /**
@@ -430,7 +393,7 @@ public final class Convolution {
    * then it is the part that stays there, while its panels read and write it again and again.
    */
   private void emit(List<Panel> panels) {
-    int most = Taps.mostRows(program.emitter(), vectors);
+    int most = Sums.mostRows(program.emitter(), vectors);
     int blocks = Math.ceilDiv(layer.results(), most);
     int rows = Math.ceilDiv(layer.results(), blocks);
     int whole = layer.results() / rows;
@@ -480,25 +443,23 @@ public final class Convolution {
 
   private Taps taps(int rows, Panel panel) {
     int cell = layer.channels() * Float.BYTES;
-    boolean isJoined = !layer.isDepthwise() && layer.width().dilation() == 1;
+    boolean isJoined = layer.width().dilation() == 1;
     return new Taps(
         panel.at().place() == null,
-        false,
-        layer.isDepthwise(),
+        new Sums(
+            false,
+            panel.vectors(),
+            panel.channels(),
+            layer.resultChannels() * Float.BYTES,
+            layer.activation(),
+            layer.function()),
         rows,
-        panel.vectors(),
-        panel.channels(),
         layer.height().size(),
         layer.height().dilation() * layer.sourceWidth() * cell,
         isJoined ? 1 : layer.width().size(),
         isJoined ? 0 : layer.width().dilation() * cell,
-        layer.isDepthwise()
-            ? 1
-            : isJoined ? layer.width().size() * layer.channels() : layer.channels(),
-        layer.width().stride() * cell,
-        layer.resultChannels() * Float.BYTES,
-        layer.activation(),
-        layer.function());
+        isJoined ? layer.width().size() * layer.channels() : layer.channels(),
+        layer.width().stride() * cell);
   }
 
   private void call(Block called, int line, int result, int blocks) {
@@ -511,14 +472,10 @@ public final class Convolution {
         (((long) batch * layer.sourceHeight() + row) * layer.sourceWidth()
                 + (long) result * layer.width().stride())
             * cell;
-    if (layer.isDepthwise()) {
-      from += (long) panel.channel() * Float.BYTES;
-    }
     long to =
         (((long) line * layer.results() + result) * layer.resultChannels() + panel.channel())
             * Float.BYTES;
-    long products =
-        (long) taps.rows() * taps.channels() * taps.height() * taps.width() * taps.run();
+    long products = (long) taps.rows() * panel.channels() * layer.depth();
     int most = (int) Math.max(1, MOST_PRODUCTS / products);
     program.callInParts(taps, blocks, most, source.plus(from), output.plus(to), panel.at());
   }

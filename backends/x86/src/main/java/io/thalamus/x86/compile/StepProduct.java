@@ -3,8 +3,9 @@ package io.thalamus.x86.compile;
 
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.x86.compile.Weights.Source;
+import io.thalamus.x86.kernel.Depthwise;
+import io.thalamus.x86.kernel.Sums;
 import io.thalamus.x86.kernel.Taps;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -19,7 +20,7 @@ final class StepProduct {
   private final int depth;
   private final boolean isAdded;
   private final boolean isOfEach;
-  private final List<Panel> panels = new ArrayList<>();
+  private final List<Panel> panels;
 
   private StepProduct(
       ProgramBuilder program,
@@ -35,18 +36,15 @@ final class StepProduct {
     this.depth = depth;
     this.isAdded = isAdded;
     this.isOfEach = isOfEach;
-    Weights.Packer packer =
+    panels =
         new Weights(
-            Source.of(weights, program),
-            bias.map(numbers -> Source.of(numbers, program)),
-            0,
-            1,
-            depth)
-        .new Packer(program, depth);
-    int most = Convolution.FEW_ROWS_VECTORS * program.emitter().lanes();
-    for (int channel = 0; channel < width; channel += most) {
-      panels.add(packer.pack(channel, Math.min(most, width - channel)));
-    }
+                Source.of(weights, program),
+                bias.map(numbers -> Source.of(numbers, program)),
+                0,
+                1,
+                depth)
+            .new Packer(program, depth)
+            .pack(width, Convolution.FEW_ROWS_VECTORS);
   }
 
   /** Returns a product that is added to what stands where it is written. */
@@ -76,31 +74,28 @@ final class StepProduct {
    */
   void call(Place from, long at, int step, Place to, long target, int targetStep) {
     for (Panel panel : panels) {
-      int most = Taps.mostRows(program.emitter(), panel.vectors());
+      Sums sums =
+          new Sums(
+              isAdded,
+              panel.vectors(),
+              panel.channels(),
+              targetStep,
+              FusedActivation.NONE,
+              Optional.empty());
       long channel = (long) panel.channel() * Float.BYTES;
-      for (int b = 0; b < batches; b += most) {
-        Taps taps =
-            new Taps(
-                true,
-                isAdded,
-                isOfEach,
-                Math.min(most, batches - b),
-                panel.vectors(),
-                panel.channels(),
-                1,
-                0,
-                1,
-                0,
-                depth,
-                step,
-                targetStep,
-                FusedActivation.NONE,
-                Optional.empty());
-        program.call(
-            taps,
-            from.at(at + (long) b * step + (isOfEach ? channel : 0)),
-            to.at(target + (long) b * targetStep + channel),
-            panel.at());
+      if (isOfEach) {
+        Depthwise each =
+            new Depthwise(true, sums, 0, 1, 0, Convolution.ONE, batches, batches, step, 0);
+        program.call(each, from.at(at + channel), to.at(target + channel), panel.at());
+      } else {
+        int most = Sums.mostRows(program.emitter(), panel.vectors());
+        for (int b = 0; b < batches; b += most) {
+          program.call(
+              new Taps(true, sums, Math.min(most, batches - b), 1, 0, 1, 0, depth, step),
+              from.at(at + (long) b * step),
+              to.at(target + (long) b * targetStep + channel),
+              panel.at());
+        }
       }
     }
   }

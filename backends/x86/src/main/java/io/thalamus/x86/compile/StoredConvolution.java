@@ -155,7 +155,7 @@ public final class StoredConvolution {
     Place source = operands.input(0);
     if (isDepthwise && input.dimension(3) != result.dimension(3)) {
       int times = result.dimension(3) / input.dimension(3);
-      source = Convolution.repeat(input, 1, times, source, program);
+      source = Channels.repeat(input, 1, times, source, program);
       input = input.with(3, result.dimension(3));
     }
     Shape filter = operation.inputShape(1);

@@ -2,6 +2,7 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.operations.FusedActivation;
+import io.thalamus.x86.kernel.Sums;
 import io.thalamus.x86.kernel.Taps;
 import java.util.ArrayList;
 import java.util.List;
@@ -54,22 +55,18 @@ record TapLines(
    */
   void emit(List<Line> lines, int results, Place source, Place output, ProgramBuilder program) {
     int depth = height * width * run;
-    Weights.Packer packer =
+    List<Panel> panels =
         new Weights(
-            Weights.Source.of(weights, program),
-            Optional.of(Weights.Source.of(bias, program)),
-            0,
-            1,
-            depth)
-        .new Packer(program, depth);
-    int panelChannels = VECTORS * program.emitter().lanes();
-    int most =
-        Taps.mostRows(
-            program.emitter(),
-            Math.min(VECTORS, Math.ceilDiv(channels, program.emitter().lanes())));
+                Weights.Source.of(weights, program),
+                Optional.of(Weights.Source.of(bias, program)),
+                0,
+                1,
+                depth)
+            .new Packer(program, depth)
+            .pack(channels, VECTORS);
+    int most = Sums.mostRows(program.emitter(), panels.getFirst().vectors());
     int rows = Math.ceilDiv(results, Math.ceilDiv(results, most));
-    for (int channel = 0; channel < channels; channel += panelChannels) {
-      Panel panel = packer.pack(channel, Math.min(panelChannels, channels - channel));
+    for (Panel panel : panels) {
       List<Call> calls = new ArrayList<>();
       calls.add(new Call(taps(rows, panel), 0, results / rows));
       if (results % rows > 0) {
@@ -102,19 +99,14 @@ record TapLines(
     boolean isJoined = widthStep == run * Float.BYTES;
     return new Taps(
         true,
-        false,
-        false,
+        new Sums(
+            false, panel.vectors(), panel.channels(), resultStep, activation, Optional.empty()),
         rows,
-        panel.vectors(),
-        panel.channels(),
         height,
         heightStep,
         isJoined ? 1 : width,
         isJoined ? 0 : widthStep,
         isJoined ? width * run : run,
-        rowStep,
-        resultStep,
-        activation,
-        Optional.empty());
+        rowStep);
   }
 }

@@ -13,7 +13,9 @@ import io.thalamus.x86.kernel.Transposed;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
 
@@ -143,7 +145,21 @@ record Weights(
       this.depth = depth;
     }
 
-    Panel pack(int channel, int channels) {
+    /**
+     * Packs all panels.
+     *
+     * @param vectors of a panel; the last one may have fewer
+     */
+    List<Panel> pack(int channels, int vectors) {
+      List<Panel> panels = new ArrayList<>();
+      int width = vectors * program.emitter().lanes();
+      for (int channel = 0; channel < channels; channel += width) {
+        panels.add(panel(channel, Math.min(width, channels - channel)));
+      }
+      return panels;
+    }
+
+    private Panel panel(int channel, int channels) {
       int lanes = program.emitter().lanes();
       int vectors = Math.ceilDiv(channels, lanes);
       if (!isConstant()) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.operations.FusedActivation;
+import io.thalamus.operations.Window;
 import io.thalamus.x86.Levels;
 import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.code.ExecutableMemory;
@@ -147,42 +148,94 @@ class GuardedTest {
         (_, random, emitter) -> taps(emitter, random),
         (taps, block, read, written, panel) -> {
           for (int row = block * taps.rows(); row < (block + 1) * taps.rows(); row++) {
-            for (int c = 0; c < taps.channels(); c++) {
-              double sum =
-                  clamp(taps.activation(), sum(taps, new Emitter(level), row, c, read, panel));
-              double wanted = taps.function().map(kind -> apply(kind, sum)).orElse(sum);
-              assertEquals(wanted, written.get((long) row * taps.resultStep() + 4L * c), 1e-4);
+            for (int c = 0; c < taps.sums().channels(); c++) {
+              double sum = sum(taps, new Emitter(level), row, c, read, panel);
+              check(taps.sums(), sum, written.get((long) row * taps.sums().step() + 4L * c));
             }
           }
         });
   }
 
-  private static Taps taps(Emitter emitter, Random random) {
-    boolean isDepthwise = random.nextBoolean();
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void channelsThatSeeThemselvesAloneComputeWhatTheFormulaSays(Level level) {
+    rounds(
+        level,
+        ROUNDS,
+        3,
+        1,
+        (_, random, emitter) -> depthwise(emitter, random),
+        (depthwise, block, read, written, panel) -> {
+          for (int result = 0; result < depthwise.results(); result++) {
+            for (int c = 0; c < depthwise.sums().channels(); c++) {
+              double sum = sum(depthwise, new Emitter(level), block, result, c, read, panel);
+              long at = (long) block * depthwise.results() + result;
+              check(depthwise.sums(), sum, written.get(at * depthwise.sums().step() + 4L * c));
+            }
+          }
+        });
+  }
+
+  private static void check(Sums sums, double sum, double computed) {
+    double clamped = clamp(sums.activation(), sum);
+    assertEquals(sums.function().map(kind -> apply(kind, clamped)).orElse(clamped), computed, 1e-4);
+  }
+
+  private static Sums sums(Emitter emitter, Random random) {
     int vectors = 1 + random.nextInt(4);
     int channels = vectors * emitter.lanes() - random.nextInt(emitter.lanes());
-    int run = isDepthwise ? 1 : 1 + random.nextInt(9);
     Optional<Mapped.Kind> function =
         random.nextInt(3) > 0
             ? Optional.empty()
-            : Taps.FUNCTIONS.stream().sorted().skip(random.nextInt(4)).findFirst();
-    int cell = 4 * (isDepthwise ? channels : run) + 4 * random.nextInt(3);
-    return new Taps(
+            : Sums.FUNCTIONS.stream().sorted().skip(random.nextInt(4)).findFirst();
+    return new Sums(
         random.nextBoolean(),
-        random.nextBoolean(),
-        isDepthwise,
-        1 + random.nextInt(Taps.mostRows(emitter, vectors)),
         vectors,
         channels,
+        4 * (channels + random.nextInt(4)),
+        function.isPresent() ? FusedActivation.NONE : activation(random),
+        function);
+  }
+
+  private static Taps taps(Emitter emitter, Random random) {
+    Sums sums = sums(emitter, random);
+    int run = 1 + random.nextInt(9);
+    int cell = 4 * run + 4 * random.nextInt(3);
+    return new Taps(
+        random.nextBoolean(),
+        sums,
+        1 + random.nextInt(Sums.mostRows(emitter, sums.vectors())),
         1 + random.nextInt(3),
         cell * 7,
         1 + random.nextInt(3),
         cell * (1 + random.nextInt(2)),
         run,
-        cell * (1 + random.nextInt(2)),
-        4 * (channels + random.nextInt(4)),
-        function.isPresent() ? FusedActivation.NONE : activation(random),
-        function);
+        cell * (1 + random.nextInt(2)));
+  }
+
+  /** Filters of all sizes, which may lie outside of the source with any part. */
+  private static Depthwise depthwise(Emitter emitter, Random random) {
+    Sums sums = sums(emitter, random);
+    boolean isLong = random.nextInt(4) == 0;
+    int size = isLong ? Depthwise.MOST_TAPS + 1 + random.nextInt(3) : 1 + random.nextInt(5);
+    int stride = 1 + random.nextInt(3);
+    int dilation = 1 + random.nextInt(2);
+    int results = 1 + random.nextInt(20);
+    int before = isLong ? 0 : random.nextInt(6);
+    int reach = (results - 1) * stride + (size - 1) * dilation + 1;
+    int columns = isLong ? reach : Math.max(1, reach - before - random.nextInt(6));
+    int cell = 4 * (sums.channels() + random.nextInt(3));
+    return new Depthwise(
+        random.nextBoolean(),
+        sums,
+        random.nextInt(3),
+        random.nextInt(4),
+        cell * columns * dilation,
+        new Window(size, stride, dilation, before, 0),
+        columns,
+        results,
+        cell,
+        cell * columns * stride);
   }
 
   private static double apply(Mapped.Kind function, double x) {
@@ -196,8 +249,8 @@ class GuardedTest {
 
   private static double sum(
       Taps taps, Emitter emitter, int row, int c, Guarded read, Guarded panel) {
-    long wide = 4L * taps.vectors() * emitter.lanes();
-    double sum = taps.isAdded() ? 0 : panel.get(4L * c);
+    long wide = 4L * taps.sums().vectors() * emitter.lanes();
+    double sum = taps.sums().isAdded() ? 0 : panel.get(4L * c);
     long weight = 1;
     for (int y = 0; y < taps.height(); y++) {
       for (int x = 0; x < taps.width(); x++) {
@@ -206,8 +259,36 @@ class GuardedTest {
               (long) row * taps.rowStep()
                   + (long) y * taps.heightStep()
                   + (long) x * taps.widthStep()
-                  + 4L * (taps.isDepthwise() ? c : k);
+                  + 4L * k;
           sum += read.get(at) * panel.get(weight++ * wide + 4L * c);
+        }
+      }
+    }
+    return sum;
+  }
+
+  private static double sum(
+      Depthwise depthwise,
+      Emitter emitter,
+      int line,
+      int result,
+      int c,
+      Guarded read,
+      Guarded panel) {
+    Window width = depthwise.width();
+    long wide = 4L * depthwise.sums().vectors() * emitter.lanes();
+    double sum = depthwise.sums().isAdded() ? 0 : panel.get(4L * c);
+    for (int y = 0; y < depthwise.height(); y++) {
+      for (int x = 0; x < width.size(); x++) {
+        int column = result * width.stride() - width.before() + x * width.dilation();
+        if (column >= 0 && column < depthwise.columns()) {
+          long weight = 1 + (depthwise.above() + y) * (long) width.size() + x;
+          long at =
+              (long) line * depthwise.lineStep()
+                  + (long) y * depthwise.heightStep()
+                  + (long) column * depthwise.cell()
+                  + 4L * c;
+          sum += read.get(at) * panel.get(weight * wide + 4L * c);
         }
       }
     }

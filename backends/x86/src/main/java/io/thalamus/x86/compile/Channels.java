@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.compile;
+
+import io.thalamus.model.Shape;
+import io.thalamus.operations.Convolution.Parameters;
+import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.Window;
+import io.thalamus.x86.kernel.Depthwise;
+import io.thalamus.x86.kernel.Strided;
+import io.thalamus.x86.kernel.Sums;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A layer of floats whose channels see themselves alone. Lines of results that see the same lines
+ * of the filter have a function, so that those at an edge need no copy between zeros. Used once.
+ */
+final class Channels {
+  /** Bytes that stay in a cache of the second level beside others. */
+  private static final long MOST_KEPT = 1 << 18;
+
+  /** Products of a call: about a tenth of a millisecond. */
+  private static final long MOST_PRODUCTS = 1 << 22;
+
+  /** Floats of a call that repeats channels. */
+  private static final int MOST_REPEATED = 1 << 15;
+
+  private final ProgramBuilder program;
+  private final Parameters parameters;
+  private final Lowering.Operands operands;
+  private final Shape result;
+  private final int channels;
+  private final int cell;
+  private final List<Panel> panels;
+  private Shape input;
+  private Place source;
+  private Window height;
+  private Window width;
+
+  private Channels(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    this.program = program;
+    this.operands = operands;
+    parameters = operation.parameters(Parameters.class);
+    result = operation.outputShape(0);
+    channels = result.dimension(3);
+    cell = channels * Float.BYTES;
+    input = operation.inputShape(0);
+    source = operands.input(0);
+    if (input.dimension(3) != channels) {
+      source = repeat(input, Float.BYTES, channels / input.dimension(3), source, program);
+      input = input.with(3, channels);
+    }
+    height = parameters.height();
+    width = parameters.width();
+    if (Math.max(height.size(), width.size()) > Depthwise.MOST_TAPS) {
+      source = Convolution.pad(input, height, width, source, program);
+      input =
+          input
+              .with(1, input.dimension(1) + height.before() + height.after())
+              .with(2, input.dimension(2) + width.before() + width.after());
+      height = new Window(height.size(), height.stride(), height.dilation(), 0, 0);
+      width = new Window(width.size(), width.stride(), width.dilation(), 0, 0);
+    }
+    panels =
+        Convolution.weights(operation, operands, channels, 1)
+            .new Packer(program, height.size() * width.size())
+            .pack(channels, Convolution.vectors(channels, result.dimension(2), program));
+  }
+
+  static void lower(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    new Channels(operation, operands, program).emit();
+  }
+
+  /**
+   * Each channel as often as there are filters for it.
+   *
+   * @param size bytes of an element
+   */
+  static Place repeat(Shape input, int size, int times, Place from, ProgramBuilder program) {
+    int count = Math.toIntExact(input.elementCount());
+    Place to = program.place((long) count * times * size);
+    for (int at = 0; at < count; at += MOST_REPEATED) {
+      int part = Math.min(MOST_REPEATED, count - at);
+      Strided copy = new Strided(size, part, size, times * size, 0, 0);
+      for (int i = 0; i < times; i++) {
+        program.call(copy, from.at((long) at * size), to.at(((long) at * times + i) * size));
+      }
+    }
+    return to;
+  }
+
+  /**
+   * Neighbouring lines of results of a batch that see the same lines of the filter.
+   *
+   * @param first line
+   * @param from the first line of the source that this one sees
+   * @param above lines of the filter above the source
+   * @param seen lines of the filter in the source
+   */
+  private record Lines(int first, int count, int from, int above, int seen) {}
+
+  /**
+   * Emits the functions and their calls, all panels of some lines before the next lines: these stay
+   * in a cache, while panels read and write them again and again.
+   */
+  private void emit() {
+    long read = (long) input.dimension(2) * height.stride();
+    int most = Math.clamp(MOST_KEPT / ((read + result.dimension(2)) * cell), 1, 1 << 16);
+    List<Lines> all = lines();
+    for (int batch = 0; batch < input.dimension(0); batch++) {
+      for (Lines lines : all) {
+        for (int line = 0; line < lines.count(); line += most) {
+          for (Panel panel : panels) {
+            call(lines, line, Math.min(most, lines.count() - line), panel, batch);
+          }
+        }
+      }
+    }
+  }
+
+  private List<Lines> lines() {
+    List<Lines> all = new ArrayList<>();
+    for (int line = 0; line < result.dimension(1); line++) {
+      int top = line * height.stride() - height.before();
+      int above = Math.clamp(Math.ceilDiv(-top, height.dilation()), 0, height.size());
+      int end =
+          Math.clamp(
+              Math.ceilDiv(input.dimension(1) - top, height.dilation()), above, height.size());
+      int from = above == end ? 0 : top + above * height.dilation();
+      Lines last = all.isEmpty() ? null : all.getLast();
+      if (end > above && last != null && last.above() == above && last.seen() == end - above) {
+        all.set(
+            all.size() - 1,
+            new Lines(last.first(), last.count() + 1, last.from(), above, end - above));
+      } else {
+        all.add(new Lines(line, 1, from, above, end - above));
+      }
+    }
+    return all;
+  }
+
+  private void call(Lines lines, int line, int count, Panel panel, int batch) {
+    Depthwise function =
+        new Depthwise(
+            panel.at().place() == null,
+            new Sums(
+                false,
+                panel.vectors(),
+                panel.channels(),
+                cell,
+                parameters.activation(),
+                operands.function()),
+            lines.above(),
+            lines.seen(),
+            height.dilation() * input.dimension(2) * cell,
+            width,
+            input.dimension(2),
+            result.dimension(2),
+            cell,
+            height.stride() * input.dimension(2) * cell);
+    long from = (long) batch * input.dimension(1) + lines.from() + (long) line * height.stride();
+    long to = (long) batch * result.dimension(1) + lines.first() + line;
+    long channel = (long) panel.channel() * Float.BYTES;
+    long products = (long) result.dimension(2) * panel.channels() * height.size() * width.size();
+    program.callInParts(
+        function,
+        count,
+        Math.max(1, MOST_PRODUCTS / products),
+        source.at(from * input.dimension(2) * cell + channel),
+        operands.output().at(to * result.dimension(2) * cell + channel),
+        panel.at());
+  }
+}

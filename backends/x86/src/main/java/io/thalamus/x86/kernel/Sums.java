@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.x86.kernel;
+
+import io.thalamus.operations.FusedActivation;
+import io.thalamus.x86.asm.Address;
+import io.thalamus.x86.asm.Assembler;
+import io.thalamus.x86.asm.Gpr;
+import io.thalamus.x86.asm.Move;
+import io.thalamus.x86.asm.Vector;
+import io.thalamus.x86.kernel.Mapped.Kind;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Sums of products in registers: of a block of neighbouring results at rcx, and of some vectors of
+ * channels. They begin at the bias, or at what stands in the results.
+ *
+ * @param isAdded whether sums are added to what stands in the result, else to the bias
+ * @param vectors of channels
+ * @param channels in the last vector fewer than its floats
+ * @param step bytes from one result to the next
+ * @param activation of results
+ * @param function of {@link #FUNCTIONS} that results become; empty where there is an activation
+ */
+public record Sums(
+    boolean isAdded,
+    int vectors,
+    int channels,
+    int step,
+    FusedActivation activation,
+    Optional<Kind> function) {
+  /** Functions that need no more registers than are free in the end. */
+  public static final Set<Kind> FUNCTIONS =
+      Set.of(Kind.LOGISTIC, Kind.SWISH, Kind.TANH, Kind.HARD_SWISH);
+
+  /** Returns how many results a block can have at most. */
+  public static int mostRows(Emitter emitter, int vectors) {
+    // The sums, the weights of one tap, and two others.
+    int registers = emitter.length().registers() - vectors - 2;
+    return Math.max(1, registers / vectors);
+  }
+
+  /** Sets the sums of a block to what they begin at; the bias is at r8. */
+  void begin(Emitter emitter, int rows) {
+    Assembler a = emitter.assembler();
+    for (int row = 0; row < rows; row++) {
+      for (int v = 0; v < vectors; v++) {
+        Vector sum = sum(emitter, row, v);
+        if (isAdded) {
+          emitter.load(isTail(emitter, v), sum, tail(emitter), result(emitter, row, v));
+        } else {
+          a.load(Move.VMOVUPS, sum, Address.at(Gpr.R8, v * emitter.length().bytes()));
+        }
+      }
+    }
+  }
+
+  /**
+   * Loads the weights of a tap.
+   *
+   * @param number of the tap, from the one at rax on
+   */
+  void loadWeights(Emitter emitter, int number) {
+    for (int v = 0; v < vectors; v++) {
+      int at = (number * vectors + v) * emitter.length().bytes();
+      emitter.assembler().load(Move.VMOVUPS, weight(emitter, v), Address.at(Gpr.RAX, at));
+    }
+  }
+
+  /** Stores what the sums of a block become; all other registers of vectors are changed. */
+  void store(Emitter emitter, int rows) {
+    setTail(emitter);
+    // The weights are done with, and two registers where there is but one vector of them.
+    Vector low = weight(emitter, 0);
+    Vector high = seen(emitter);
+    emitter.loadBounds(activation, low, high);
+    for (int row = 0; row < rows; row++) {
+      for (int v = 0; v < vectors; v++) {
+        Vector sum = sum(emitter, row, v);
+        emitter.clamp(activation, sum, low, high);
+        function.ifPresent(kind -> Mapped.map(emitter, kind, 0, sum, low, high, 1));
+        boolean isTail = isTail(emitter, v);
+        if (isTail && function.isPresent()) {
+          setTail(emitter);
+        }
+        emitter.store(isTail, result(emitter, row, v), tail(emitter), sum);
+      }
+    }
+  }
+
+  /** Returns what a block writes. */
+  Extent written(int rows) {
+    return new Extent((rows - 1L) * step + (long) channels * Float.BYTES, (long) rows * step);
+  }
+
+  /** Returns what is read of a panel with so many taps. */
+  Extent panel(Emitter emitter, long taps) {
+    return new Extent((1 + taps) * vectors * emitter.length().bytes(), 0);
+  }
+
+  private Address result(Emitter emitter, int row, int v) {
+    return Address.at(Gpr.RCX, row * step + v * emitter.length().bytes());
+  }
+
+  /** Sets the mask of the last vector if it has fewer floats; changes rax. */
+  void setTail(Emitter emitter) {
+    int floats = channels - (vectors - 1) * emitter.lanes();
+    if (floats < emitter.lanes()) {
+      emitter.setTail(floats, tail(emitter));
+    }
+  }
+
+  boolean isTail(Emitter emitter, int v) {
+    return v == vectors - 1 && channels < vectors * emitter.lanes();
+  }
+
+  /** Returns the register of what is multiplied. */
+  Vector seen(Emitter emitter) {
+    return emitter.vector(0);
+  }
+
+  /** Returns the register of the mask of the last vector. */
+  Vector tail(Emitter emitter) {
+    return emitter.vector(1);
+  }
+
+  Vector weight(Emitter emitter, int v) {
+    return emitter.vector(2 + v);
+  }
+
+  Vector sum(Emitter emitter, int row, int v) {
+    return emitter.vector(2 + vectors + row * vectors + v);
+  }
+}
