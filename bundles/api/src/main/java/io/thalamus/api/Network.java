@@ -2,6 +2,7 @@
 package io.thalamus.api;
 
 import io.thalamus.api.picture.Picture;
+import io.thalamus.memory.Variants;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
@@ -40,7 +41,7 @@ import java.util.stream.Stream;
 public final class Network implements AutoCloseable {
   private final LoadedModel loaded;
   private final Compilation compilation;
-  private final ShapedNetworks others;
+  private final Variants<Map<String, Shape>, Network, NeuralNetworksException> others;
 
   private Network(
       NeuralNetworks networks,
@@ -49,7 +50,11 @@ public final class Network implements AutoCloseable {
       Compilation compilation) {
     this.loaded = loaded;
     this.compilation = compilation;
-    this.others = new ShapedNetworks(networks, loaded, options);
+    this.others =
+        new Variants<>(
+            shapes -> variant(networks, loaded, options, shapes),
+            other -> other.compilation.ownBytes(),
+            Network::close);
   }
 
   /**
@@ -95,6 +100,23 @@ public final class Network implements AutoCloseable {
     }
   }
 
+  /** Opens the model for other dimensions; a token of a stored compilation stands for them too. */
+  private static Network variant(
+      NeuralNetworks networks,
+      LoadedModel loaded,
+      CompilationOptions options,
+      Map<String, Shape> shapes)
+      throws NeuralNetworksException {
+    LoadedModel model = loaded.with(loaded.options().withShapes(shapes));
+    Optional<CacheOptions> cache = options.caching();
+    CompilationOptions own =
+        cache.isEmpty()
+            ? options
+            : options.with(
+                new CacheOptions(cache.get().directory(), model.token(), cache.get().label()));
+    return open(networks, model, own);
+  }
+
   /** Returns the model, and what its file says of it; owned by this network. */
   public LoadedModel model() {
     return loaded;
@@ -110,10 +132,7 @@ public final class Network implements AutoCloseable {
    * dimensions are in {@link LoadedModel#file}.
    */
   public List<Operand> inputs() {
-    return inputs(loaded.model().main());
-  }
-
-  private static List<Operand> inputs(Subgraph main) {
+    Subgraph main = loaded.model().main();
     return IntStream.range(0, main.inputIndexes().size()).mapToObj(main::input).toList();
   }
 
@@ -138,14 +157,11 @@ public final class Network implements AutoCloseable {
     if (shapes.isEmpty()) {
       return labelled(compilation.run(inputs));
     }
-    return labelled(
-        others.run(
-            shapes,
-            other -> {
-              boolean isFull = inputs(other.model().main()).size() == inputs.length;
-              Stream<Tensor> all = Arrays.stream(inputs).filter(each -> isFull || each.count() > 0);
-              return other.run(all.toArray(Tensor[]::new));
-            }));
+    try (Variants.Use<Network> other = others.use(shapes)) {
+      boolean isFull = other.value().inputs().size() == inputs.length;
+      Stream<Tensor> all = Arrays.stream(inputs).filter(each -> isFull || each.count() > 0);
+      return labelled(other.value().compilation.run(all.toArray(Tensor[]::new)));
+    }
   }
 
   /** Executes with tensors by the names of the inputs. */
@@ -176,17 +192,14 @@ public final class Network implements AutoCloseable {
     if (shapes.isEmpty()) {
       return labelled(compilation.run(inputs));
     }
-    return labelled(
-        others.run(
-            shapes,
-            other -> {
-              Map<String, Tensor> taken = new HashMap<>(inputs);
-              taken.entrySet().removeIf(each -> each.getValue().count() == 0);
-              for (Operand input : inputs(other.model().main())) {
-                taken.put(input.name(), inputs.get(input.name()));
-              }
-              return other.run(taken);
-            }));
+    try (Variants.Use<Network> other = others.use(shapes)) {
+      Map<String, Tensor> taken = new HashMap<>(inputs);
+      taken.entrySet().removeIf(each -> each.getValue().count() == 0);
+      for (Operand input : other.value().inputs()) {
+        taken.put(input.name(), inputs.get(input.name()));
+      }
+      return labelled(other.value().compilation.run(taken));
+    }
   }
 
   /** Executes with real numbers, one array for each input; a quantized input stores integers. */

@@ -25,6 +25,9 @@ final class BurstLine implements AutoCloseable {
   /** What comes less often is no quick succession. */
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
+  /** Each burst holds the memory of an execution, beside what the compilation holds. */
+  private static final int MOST_BURSTS = 8;
+
   private static final AtomicInteger THREADS = new AtomicInteger();
 
   private final Semaphore lines;
@@ -114,6 +117,9 @@ final class BurstLine implements AutoCloseable {
     if (open == null) {
       // Those of versions that are closed are closed with them.
       bursts.keySet().removeIf(LoadedVersion::isClosed);
+      if (bursts.size() == MOST_BURSTS) {
+        bursts.remove(bursts.keySet().iterator().next()).burst().close();
+      }
       open = new Open(version.model(), version.number(), loaded.compilation().createBurst());
       bursts.put(loaded, open);
     }

@@ -9,6 +9,7 @@ import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.api.Tensor;
+import io.thalamus.memory.Variants;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
 import io.thalamus.serving.InferenceRequest.Input;
@@ -35,7 +36,7 @@ final class LoadedVersion {
   private final Signature signature;
   private final String digest;
   private final Optional<Joiner> joiner;
-  private final ShapedVersions shaped;
+  private final Variants<Map<String, Shape>, LoadedVersion, ServingException> shaped;
   private final CompletableFuture<Void> closed = new CompletableFuture<>();
 
   /** The requests that use it, and one more until it is replaced. */
@@ -46,7 +47,7 @@ final class LoadedVersion {
       Compilation compilation,
       Signature signature,
       Optional<Joiner> joiner,
-      ShapedVersions shaped) {
+      Variants<Map<String, Shape>, LoadedVersion, ServingException> shaped) {
     this.joiner = joiner;
     this.shaped = shaped;
     this.loaded = loaded;
@@ -95,23 +96,17 @@ final class LoadedVersion {
       Optional<Joiner.Terms> joins)
       throws NeuralNetworksException, ServingException {
     Compilation compilation = null;
-    ShapedVersions shaped = null;
+    Variants<Map<String, Shape>, LoadedVersion, ServingException> shaped = null;
     boolean isDone = false;
     try {
       Signature signature = signing.of(loaded);
       compilation = networks.compile(loaded.model(), options);
       warm(compilation);
       shaped =
-          new ShapedVersions(
-              file,
-              shapes ->
-                  compile(
-                      networks,
-                      file,
-                      loaded.with(loaded.options().withShapes(shapes)),
-                      options,
-                      other -> signature.of(other.model().main()),
-                      Optional.empty()));
+          new Variants<>(
+              shapes -> shaped(networks, file, loaded, shapes, options, signature),
+              other -> other.compilation.ownBytes(),
+              LoadedVersion::release);
       Optional<Joiner> joiner = Optional.empty();
       if (joins.isPresent()) {
         Joiner.Batches batches = batches(loaded, compilation, signature, shaped, joins.get());
@@ -132,12 +127,34 @@ final class LoadedVersion {
     }
   }
 
+  /** Reads, compiles and warms a model for other dimensions. */
+  private static LoadedVersion shaped(
+      NeuralNetworks networks,
+      String file,
+      LoadedModel loaded,
+      Map<String, Shape> shapes,
+      CompilationOptions options,
+      Signature signature)
+      throws ServingException {
+    try {
+      LoadedModel other = loaded.with(loaded.options().withShapes(shapes));
+      Signing signing = read -> signature.of(read.model().main());
+      return compile(networks, file, other, options, signing, Optional.empty());
+    } catch (NeuralNetworksException e) {
+      // Clients do not see the path of the file.
+      String why = e.getMessage().replace(file + ": ", "");
+      throw Codes.of(
+          "the model cannot take these dimensions: ",
+          new NeuralNetworksException(e.code(), why, e.retryAfter(), e));
+    }
+  }
+
   /** Returns the compilations for rows: one for all, or one for each batch that the file gives. */
   private static Joiner.Batches batches(
       LoadedModel loaded,
       Compilation compilation,
       Signature signature,
-      ShapedVersions shaped,
+      Variants<Map<String, Shape>, LoadedVersion, ServingException> shaped,
       Joiner.Terms terms) {
     return rows -> {
       if (loaded.file().openInputs().isEmpty()) {
@@ -150,8 +167,8 @@ final class LoadedVersion {
       if (shapes.isEmpty()) {
         return new Joiner.Batch(compilation, all, () -> {});
       }
-      LoadedVersion used = shaped.acquire(shapes);
-      return new Joiner.Batch(used.compilation(), all, used::release);
+      Variants.Use<LoadedVersion> used = shaped.use(shapes);
+      return new Joiner.Batch(used.value().compilation, all, used.end());
     };
   }
 
@@ -196,7 +213,7 @@ final class LoadedVersion {
   }
 
   /** Returns what serves such dimensions. */
-  ShapedVersions shaped() {
+  Variants<Map<String, Shape>, LoadedVersion, ServingException> shaped() {
     return shaped;
   }
 

@@ -6,6 +6,7 @@ import io.thalamus.api.Execution;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.api.ResultCode;
+import io.thalamus.memory.Variants;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
@@ -67,6 +68,7 @@ final class RunningInference implements PendingInference {
 
   // Of the thread that works on it.
   private LoadedVersion used;
+  private Runnable endUse = () -> {};
 
   private Input[] inputs;
   private List<Integer> wanted;
@@ -195,7 +197,9 @@ final class RunningInference implements PendingInference {
     }
     Task shaped =
         () -> {
-          used = loaded.shaped().acquire(shapes);
+          Variants.Use<LoadedVersion> use = loaded.shaped().use(shapes);
+          used = use.value();
+          endUse = use.end();
           begin();
         };
     if (isDirect || line != null || loaded.shaped().has(shapes)) {
@@ -477,9 +481,7 @@ final class RunningInference implements PendingInference {
     if (turn == null && states != null) {
       states.close();
     }
-    if (used != loaded) {
-      used.release();
-    }
+    endUse.run();
     if (turn == null) {
       // A sequence holds it until its end.
       loaded.release();

@@ -53,6 +53,10 @@ final class FakeNetworks {
   static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT_UNALIGNED;
 
   volatile int mostRows = 100;
+
+  /** What each compilation holds beside what it shares. */
+  volatile long ownBytes = 1_000;
+
   volatile String format = "TensorFlow Lite";
 
   /** Called instead of an execution, which it may begin by {@link Run#run}. */
@@ -231,6 +235,7 @@ final class FakeNetworks {
           }
           return switch (method.getName()) {
             case "model" -> model;
+            case "ownBytes" -> ownBytes;
             case "createExecution" -> execution(factor, model.main().input(0).shape());
             case "createBurst" -> {
               Burst burst = burst();

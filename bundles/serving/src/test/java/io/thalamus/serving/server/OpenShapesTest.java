@@ -10,6 +10,7 @@ import io.thalamus.serving.ModelMetadata;
 import io.thalamus.serving.PendingInference;
 import io.thalamus.serving.ServingException;
 import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -89,7 +90,21 @@ class OpenShapesTest extends ServerTest {
   }
 
   @Test
-  void theLatestEightStay() throws Exception {
+  void moreThanEightStayIfTheyAreSmall() throws Exception {
+    for (int i = 0; i < 40; i++) {
+      check(1 + i % 20, i);
+    }
+    assertEquals(20, fake.compilations.get(), "the file was read for one row");
+    assertEquals(2 * 20, fake.open.get());
+    Files.delete(folder.resolve("a.tflite"));
+    look();
+    look();
+    eventually(() -> fake.open.get() == 0);
+  }
+
+  @Test
+  void theLatestEightStayIfTheyAreLarge() throws Exception {
+    fake.ownBytes = 100L << 20;
     for (int rows = 1; rows <= 20; rows++) {
       check(rows, rows);
     }

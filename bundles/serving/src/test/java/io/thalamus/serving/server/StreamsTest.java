@@ -4,6 +4,7 @@ package io.thalamus.serving.server;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.ResultCode;
@@ -76,6 +77,11 @@ class StreamsTest extends ServerTest {
       }
       assertEquals(12, fake.executionsByBurst.get());
       assertEquals(3, fake.bursts.size());
+      for (int i = 0; i < 40; i++) {
+        assertEquals(0, first(stream.infer(request("a", x(new float[2 + 2 * (i % 20)])))));
+        assertTrue(fake.bursts.size() <= 8, () -> fake.bursts.size() + " bursts");
+      }
+      assertEquals(20, fake.compilations.get());
     }
     eventually(() -> threads().isEmpty());
   }
