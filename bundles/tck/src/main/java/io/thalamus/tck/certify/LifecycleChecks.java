@@ -19,6 +19,7 @@ import java.util.List;
 /** The life of prepared models, from preparing to closing, and what is not claimed is refused. */
 final class LifecycleChecks {
   private static final int PREPARED = 100;
+  private static final int EXECUTIONS = 10;
   private static final String DIFFERENT = "the same request gave another result";
 
   private LifecycleChecks() {}
@@ -46,6 +47,7 @@ final class LifecycleChecks {
           (prepared, decoded) ->
               Expect.equal(
                   Probes.outputs(prepared, decoded), Probes.outputs(prepared, decoded), DIFFERENT));
+      findings.prepared("bytes of its own", example, LifecycleChecks::ownBytes);
     }
     LeakChecks.run(subject, findings);
     if (!info.memoryDomain()) {
@@ -75,6 +77,19 @@ final class LifecycleChecks {
       Expect.failed(
           prepared.execute(request.request(), ExecutionConfig.DEFAULT),
           ErrorStatus.GENERAL_FAILURE);
+    }
+  }
+
+  /** The runtime asks once, before the first execution, whose bytes are part of the answer. */
+  private static void ownBytes(PreparedModel prepared, DecodedExample decoded) {
+    long told = prepared.ownBytes();
+    for (int i = 0; i < EXECUTIONS; i++) {
+      long now = prepared.ownBytes();
+      Expect.that(
+          now <= Math.max(-1, told),
+          "it told of %d bytes before the first execution, and of %d after %d"
+              .formatted(told, now, i));
+      Probes.outputs(prepared, decoded);
     }
   }
 

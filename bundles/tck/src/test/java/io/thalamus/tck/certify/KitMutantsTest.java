@@ -82,6 +82,10 @@ class KitMutantsTest {
       return within.execute(request, config);
     }
 
+    long ownBytes(PreparedModel within) {
+      return within.ownBytes();
+    }
+
     FencedExecution executeFenced(
         PreparedModel within, Request request, List<SyncFence> waitFor, ExecutionConfig config)
         throws DeviceException {
@@ -100,6 +104,11 @@ class KitMutantsTest {
     @Override
     public ExecutionResult execute(Request request, ExecutionConfig config) {
       return device.execute(delegate(), request, config);
+    }
+
+    @Override
+    public long ownBytes() {
+      return device.ownBytes(delegate());
     }
 
     @Override
@@ -292,7 +301,8 @@ class KitMutantsTest {
   @Test
   void aDeviceThatBreaksNoRulePassesTheGroupsOfThisTest() throws Exception {
     for (Group group :
-        List.<Group>of(MemoryChecks::run, ControlChecks::run, LeakChecks::run, FactChecks::run)) {
+        List.<Group>of(
+            MemoryChecks::run, ControlChecks::run, LifecycleChecks::run, FactChecks::run)) {
       assertFound(group, Certification.of(new Mutant()).withActivation(Mutant::new));
     }
   }
@@ -468,6 +478,34 @@ class KitMutantsTest {
           "memory of executions",
           "memory of prepared models");
     }
+  }
+
+  /** A driver that counts the memory of an execution when it has made it. */
+  @Test
+  void theMemoryOfAnExecutionIsCountedTooLate() throws Exception {
+    assertFound(
+        LifecycleChecks::run,
+        new Mutant() {
+          private long frames;
+
+          @Override
+          ExecutionResult execute(PreparedModel within, Request request, ExecutionConfig config) {
+            frames = 1_000;
+            return super.execute(within, request, config);
+          }
+
+          @Override
+          public PreparedModel prepare(Model model, PrepareConfig config) throws DeviceException {
+            frames = 0;
+            return super.prepare(model, config);
+          }
+
+          @Override
+          long ownBytes(PreparedModel within) {
+            return 5_000 + frames;
+          }
+        },
+        "bytes of its own");
   }
 
   @Test
