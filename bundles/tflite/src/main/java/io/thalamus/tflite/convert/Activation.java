@@ -9,7 +9,6 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.extension.ThalamusExtension;
-import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.GeluOptions;
 import org.tensorflow.lite.schema.LeakyReluOptions;
@@ -45,8 +44,7 @@ final class Activation {
       Rescale.emit(node, node.in(0), fused, node.out(0));
       return;
     }
-    FloatFallback.unlessQuantizedAlike(
-        node, (input, output) -> node.emit(code, List.of(input), output));
+    FloatFallback.unlessQuantizedAlike(node, (input, output) -> node.emit(code, output, input));
   }
 
   /** Returns whether stored integers are brought to another scale on the way. */
@@ -57,15 +55,14 @@ final class Activation {
   /** A function whose quantized results have one scale, and by type one zero point. */
   private static void curve(Node node, OperationCode code, float scale, int unsigned, int signed) {
     FloatFallback.unlessQuantized(
-        node, scale, unsigned, signed, (input, output) -> node.emit(code, List.of(input), output));
+        node, scale, unsigned, signed, (input, output) -> node.emit(code, output, input));
   }
 
   private static void elu(Node node) {
     FloatFallback.always(
         node,
         (input, output) ->
-            node.emit(
-                OperationCode.ELU, List.of(input, node.floatFor(node.operand(input), 1)), output));
+            node.emit(OperationCode.ELU, output, input, node.floatFor(node.operand(input), 1)));
   }
 
   /** PRELU with one slope for all. */
@@ -76,7 +73,7 @@ final class Activation {
         FloatFallback.isQuantized8(input)
             ? quantizedSlope(node, input, alpha)
             : node.number(input, alpha);
-    node.emit(OperationCode.PRELU, List.of(node.in(0), slope), node.out(0));
+    node.emit(OperationCode.PRELU, node.out(0), node.in(0), slope);
   }
 
   /** Exact in the operand's own quantization: a stored difference of 1 stands for the slope. */
@@ -101,7 +98,7 @@ final class Activation {
       int one =
           FusedActivation.RELU1.range((OperandCode) result.type(), result.quantization()).max();
       int most = node.constant(result, Shape.of(1), new ConstantCopy(new byte[] {(byte) one}));
-      node.emit(OperationCode.MINIMUM, List.of(positive, most), output);
+      node.emit(OperationCode.MINIMUM, output, positive, most);
       return;
     }
     FloatFallback.always(
@@ -109,7 +106,7 @@ final class Activation {
         (input, output) -> {
           int positive = node.compute(OperationCode.RELU, input, input);
           int one = node.number(node.operand(input), 1);
-          node.emit(OperationCode.MINIMUM, List.of(positive, one), output);
+          node.emit(OperationCode.MINIMUM, output, positive, one);
         });
   }
 
@@ -129,7 +126,7 @@ final class Activation {
                       product(node, input, node.number(data, (float) Math.sqrt(0.5))));
           int above = sum(node, curve, node.number(data, 1));
           int half = product(node, input, node.number(data, 0.5f));
-          node.emit(OperationCode.MUL, List.of(half, above, node.int32(0)), output);
+          node.emit(OperationCode.MUL, output, half, above, node.int32(0));
         });
   }
 

@@ -28,7 +28,7 @@ final class Bits {
   /** The differences of bits; truth values have one. */
   static void differences(Node node) {
     if (node.input(0).is(TensorType.BOOL)) {
-      node.emit(OperationCode.NOT_EQUAL, List.of(node.in(0), node.in(1)), node.out(0));
+      node.emit(OperationCode.NOT_EQUAL, node.out(0), node.in(0), node.in(1));
       return;
     }
     pair(node, ThalamusExtension.BITWISE_XOR);
@@ -60,20 +60,20 @@ final class Bits {
   /** Writes 32-bit integers into a tensor of 8 bits or of truth values. */
   static void store(Node node, int whole, int output) {
     if (node.operand(output).type() == OperandCode.TENSOR_BOOL8) {
-      node.emit(OperationCode.NOT_EQUAL, List.of(whole, node.int32Vector(0)), output);
+      node.emit(OperationCode.NOT_EQUAL, output, whole, node.int32Vector(0));
     } else {
-      node.emit(ThalamusExtension.CAST, List.of(whole), output);
+      node.emit(ThalamusExtension.CAST, output, whole);
     }
   }
 
   private static void pair(Node node, OperationType operation) {
     if (!node.output(0).is8Bit()) {
-      node.emit(operation, List.of(node.in(0), node.in(1)), node.out(0));
+      node.emit(operation, node.out(0), node.in(0), node.in(1));
       return;
     }
     int first = whole(node, 0);
     int result = node.compute(operation, first, first, whole(node, 1));
-    node.emit(ThalamusExtension.CAST, List.of(result), node.out(0));
+    node.emit(ThalamusExtension.CAST, node.out(0), result);
   }
 
   /** An input as INT32. */
@@ -89,7 +89,7 @@ final class Bits {
     Quantization quantization =
         type == OperandCode.TENSOR_INT32 ? Quantization.NONE : Quantization.of(1, 0);
     int result = node.temporary(type, node.operand(operand).shape(), quantization);
-    node.emit(ThalamusExtension.CAST, List.of(operand), result);
+    node.emit(ThalamusExtension.CAST, result, operand);
     return result;
   }
 
@@ -179,9 +179,7 @@ final class Bits {
   }
 
   private static int changed(Node node, int operand, OperandCode type) {
-    int result = node.temporary(type, node.operand(operand).shape(), Quantization.NONE);
-    node.emit(ThalamusExtension.BITCAST, List.of(operand), result);
-    return result;
+    return node.compute(ThalamusExtension.BITCAST, type, node.operand(operand).shape(), operand);
   }
 
   /** The low bits of INT32 in the type that holds a tensor. */

@@ -9,7 +9,6 @@ import io.thalamus.model.Shape;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.Arrays;
-import java.util.List;
 import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.StridedSliceOptions;
 
@@ -36,7 +35,7 @@ final class Computed {
             && sizes.length == shape.rank()
             && Arrays.stream(sizes).allMatch(size -> size > 0);
     if (!areSizesKnown) {
-      node.emit(OperationCode.SLICE, List.of(node.in(0), node.in(1), node.in(2)), node.out(0));
+      node.emit(OperationCode.SLICE, node.out(0), node.in(0), node.in(1), node.in(2));
       return;
     }
     int part = node.in(0);
@@ -67,15 +66,14 @@ final class Computed {
       int whole = (1 << shape.rank()) - (1 << Math.min(named, shape.rank()));
       node.emit(
           OperationCode.STRIDED_SLICE,
-          List.of(
-              node.in(0),
-              extended(node, node.in(1), shape.rank(), 0),
-              extended(node, node.in(2), shape.rank(), 0),
-              extended(node, node.in(3), shape.rank(), 1),
-              node.int32(beginMask | whole),
-              node.int32(endMask | whole),
-              node.int32(shrink)),
-          node.out(0));
+          node.out(0),
+          node.in(0),
+          extended(node, node.in(1), shape.rank(), 0),
+          extended(node, node.in(2), shape.rank(), 0),
+          extended(node, node.in(3), shape.rank(), 1),
+          node.int32(beginMask | whole),
+          node.int32(endMask | whole),
+          node.int32(shrink));
       return;
     }
     int part = node.in(0);
@@ -193,8 +191,7 @@ final class Computed {
       node.alias(0, update);
       return;
     }
-    node.emit(
-        OperationCode.SELECT, List.of(mask, update, node.in(0)), sized(node, node.out(0), shape));
+    node.emit(OperationCode.SELECT, sized(node, node.out(0), shape), mask, update, node.in(0));
   }
 
   private static int sized(Node node, int output, Shape shape) {
@@ -262,7 +259,7 @@ final class Computed {
   private static int compared(Node node, OperationCode comparison, int vector, int number) {
     int result =
         node.temporary(OperandCode.TENSOR_BOOL8, node.operand(vector).shape(), Quantization.NONE);
-    node.emit(comparison, List.of(vector, node.int32Vector(number)), result);
+    node.emit(comparison, result, vector, node.int32Vector(number));
     return result;
   }
 

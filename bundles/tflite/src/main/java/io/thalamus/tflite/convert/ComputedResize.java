@@ -4,9 +4,7 @@ package io.thalamus.tflite.convert;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import java.util.List;
 
 /**
  * Images in a size that only an execution tells, of which NNAPI has none: rows and columns are
@@ -64,7 +62,7 @@ final class ComputedResize {
     if (!isBilinear) {
       int nearest = isAligned ? pair(OperationCode.ADD, place, 0.5f) : place;
       int index = within(node.compute(OperationCode.FLOOR, place, nearest), from - 1);
-      node.emit(OperationCode.GATHER, List.of(image, node.int32(axis), whole(index)), output);
+      node.emit(OperationCode.GATHER, output, image, node.int32(axis), whole(index));
       return;
     }
     int inside = within(place, from - 1);
@@ -79,7 +77,7 @@ final class ComputedResize {
     }
     int step = node.compute(OperationCode.SUB, first, second, first, none);
     int added = node.compute(OperationCode.MUL, first, step, part, none);
-    node.emit(OperationCode.ADD, List.of(first, added, none), output);
+    node.emit(OperationCode.ADD, output, first, added, none);
   }
 
   /** The places in the image of all rows or columns of the result. */
@@ -145,8 +143,6 @@ final class ComputedResize {
   }
 
   private int cast(int numbers, OperandCode type) {
-    int result = node.temporary(type, node.operand(numbers).shape(), Quantization.NONE);
-    node.emit(OperationCode.CAST, List.of(numbers), result);
-    return result;
+    return node.compute(OperationCode.CAST, type, node.operand(numbers).shape(), numbers);
   }
 }

@@ -306,27 +306,26 @@ final class Convolution {
     int sums = places == 1 ? moved : node.temporary(like, deep);
     node.emit(
         OperationCode.CONV_2D,
-        List.of(
-            operands.get(0),
-            filter(node, phases, operands.get(1)),
-            bias(node, places, operands.get(2)),
-            node.int32(phases.before()[1]),
-            node.int32(phases.after()[1]),
-            node.int32(phases.before()[0]),
-            node.int32(phases.after()[0]),
-            node.int32(1),
-            node.int32(1),
-            node.int32(activation)),
-        sums);
+        sums,
+        operands.get(0),
+        filter(node, phases, operands.get(1)),
+        bias(node, places, operands.get(2)),
+        node.int32(phases.before()[1]),
+        node.int32(phases.after()[1]),
+        node.int32(phases.before()[0]),
+        node.int32(phases.after()[0]),
+        node.int32(1),
+        node.int32(1),
+        node.int32(activation));
     int block = phases.strides()[0];
     if (places > 1 && block == 1) {
       Reshape.emit(node, sums, moved);
     } else if (places > 1) {
-      node.emit(OperationCode.DEPTH_TO_SPACE, List.of(sums, node.int32(block)), moved);
+      node.emit(OperationCode.DEPTH_TO_SPACE, moved, sums, node.int32(block));
     }
     if (moved != output) {
       int begin = node.int32Vector(0, phases.cut()[0], phases.cut()[1], 0);
-      node.emit(OperationCode.SLICE, List.of(moved, begin, node.int32Vector(shape)), output);
+      node.emit(OperationCode.SLICE, output, moved, begin, node.int32Vector(shape));
     }
   }
 

@@ -74,8 +74,8 @@ final class Detection {
             node.float32(settings.overlapThreshold),
             node.bool(false)),
         List.of(outScores, outBoxes, classes, count));
-    node.emit(OperationCode.CAST, List.of(classes), outClasses);
-    node.emit(OperationCode.CAST, List.of(count), outCount);
+    node.emit(OperationCode.CAST, outClasses, classes);
+    node.emit(OperationCode.CAST, outCount, count);
   }
 
   /** NNAPI counts the background as the first class; it takes no part in anything. */

@@ -8,7 +8,6 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.operations.extension.ThalamusExtension;
-import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -62,7 +61,7 @@ final class Elementwise {
   private static Consumer<Node> pair(OperationType operation) {
     return node -> {
       if (!Unsigned.convert(node, operation) && !StoredTables.compare(node, operation)) {
-        node.emit(operation, List.of(node.in(0), node.in(1)), node.out(0));
+        node.emit(operation, node.out(0), node.in(0), node.in(1));
       }
     };
   }
@@ -91,13 +90,13 @@ final class Elementwise {
               if (code == OperationCode.DIV) {
                 Integers.divide(node, first, second, result);
               } else {
-                node.emit(code, List.of(first, second, node.int32(NO_ACTIVATION)), result);
+                node.emit(code, result, first, second, node.int32(NO_ACTIVATION));
               }
             });
         return;
       }
       if (!isTooFine(node, code, first, second, output)) {
-        node.emit(code, List.of(first, second, fused), output);
+        node.emit(code, output, first, second, fused);
         return;
       }
       int real =
@@ -105,12 +104,11 @@ final class Elementwise {
               OperandCode.TENSOR_FLOAT32, node.operand(output).shape(), Quantization.NONE);
       node.emit(
           code,
-          List.of(
-              FloatFallback.dequantized(node, first),
-              FloatFallback.dequantized(node, second),
-              fused),
-          real);
-      node.emit(OperationCode.QUANTIZE, List.of(real), output);
+          real,
+          FloatFallback.dequantized(node, first),
+          FloatFallback.dequantized(node, second),
+          fused);
+      node.emit(OperationCode.QUANTIZE, output, real);
     };
   }
 
@@ -129,7 +127,7 @@ final class Elementwise {
   /** Composes NNAPI operations, which more devices run; a quantized difference has no scale. */
   private static void squaredDifference(Node node) {
     if (FloatFallback.isQuantized8(node.inOperand(0))) {
-      node.emit(ThalamusExtension.SQUARED_DIFFERENCE, List.of(node.in(0), node.in(1)), node.out(0));
+      node.emit(ThalamusExtension.SQUARED_DIFFERENCE, node.out(0), node.in(0), node.in(1));
       return;
     }
     int first = node.in(0);
@@ -137,14 +135,14 @@ final class Elementwise {
     int output = node.out(0);
     int none = node.int32(NO_ACTIVATION);
     int difference = node.compute(OperationCode.SUB, output, first, second, none);
-    node.emit(OperationCode.MUL, List.of(difference, difference, none), output);
+    node.emit(OperationCode.MUL, output, difference, difference, none);
   }
 
   /** NNAPI raises no integers: those to a known power are multiplied. */
   private static void power(Node node) {
     int base = node.in(0);
     if (!Integers.isInteger(node.operand(base))) {
-      node.emit(OperationCode.POW, List.of(base, node.in(1)), node.out(0));
+      node.emit(OperationCode.POW, node.out(0), base, node.in(1));
       return;
     }
     if (!node.isKnown(1) || node.ints(1).length != 1 || node.ints(1)[0] == 0) {
@@ -172,7 +170,7 @@ final class Elementwise {
     int none = node.int32(NO_ACTIVATION);
     int quotient = node.compute(ThalamusExtension.FLOOR_DIV, output, dividend, divisor);
     int whole = node.compute(OperationCode.MUL, output, quotient, divisor, none);
-    node.emit(OperationCode.SUB, List.of(dividend, whole, none), output);
+    node.emit(OperationCode.SUB, output, dividend, whole, none);
   }
 
   private static void sum(Node node) {
@@ -184,7 +182,7 @@ final class Elementwise {
       boolean last = i == node.inputCount() - 1;
       int target =
           last ? node.out(0) : node.temporary(node.inOperand(0), node.inOperand(0).shape());
-      node.emit(OperationCode.ADD, List.of(total, next, none), target);
+      node.emit(OperationCode.ADD, target, total, next, none);
       total = target;
     }
   }

@@ -7,7 +7,6 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.tflite.file.FlatTensor;
-import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
 
 /** Operators that make a larger tensor of one element or of a smaller tensor. */
@@ -56,14 +55,13 @@ final class Fill {
         "it fills a computed shape with " + value.type().text());
     Shape open = Shape.of(new int[sizes.dimension(0)]);
     int ones = node.temporary(value, open);
-    node.emit(
-        OperationCode.FILL,
-        List.of(node.in(input), isReal ? node.float32(1) : node.int32(1)),
-        ones);
+    node.emit(OperationCode.FILL, ones, node.in(input), isReal ? node.float32(1) : node.int32(1));
     node.emit(
         OperationCode.MUL,
-        List.of(ones, element, node.int32(0)),
-        node.out(0, (OperandCode) value.type(), open, Quantization.NONE));
+        node.out(0, (OperandCode) value.type(), open, Quantization.NONE),
+        ones,
+        element,
+        node.int32(0));
   }
 
   /** Zeros as real numbers: what is quantized has its zero point. */

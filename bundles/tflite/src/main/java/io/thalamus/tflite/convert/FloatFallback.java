@@ -6,7 +6,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.tflite.file.FlatTensor;
-import java.util.List;
 import java.util.Set;
 import org.tensorflow.lite.schema.BuiltinOperator;
 
@@ -68,7 +67,7 @@ final class FloatFallback {
     int real = dequantized(node, input);
     int result = node.temporary(OperandCode.TENSOR_FLOAT32, target.shape(), Quantization.NONE);
     operation.emit(real, result);
-    node.emit(OperationCode.QUANTIZE, List.of(result), output);
+    node.emit(OperationCode.QUANTIZE, output, result);
   }
 
   /** The real values of a quantized operand, computed; a float operand as it is. */
@@ -77,9 +76,8 @@ final class FloatFallback {
     if (!isQuantized8(source)) {
       return operand;
     }
-    int real = node.temporary(OperandCode.TENSOR_FLOAT32, source.shape(), Quantization.NONE);
-    node.emit(OperationCode.DEQUANTIZE, List.of(operand), real);
-    return real;
+    return node.compute(
+        OperationCode.DEQUANTIZE, OperandCode.TENSOR_FLOAT32, source.shape(), operand);
   }
 
   /** Returns whether an operator on quantized numbers may be one on those that they stand for. */

@@ -8,7 +8,6 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.tflite.file.FlatTensor;
-import java.util.List;
 import org.tensorflow.lite.schema.TensorType;
 
 /**
@@ -109,7 +108,7 @@ final class Hybrid {
     Shape shape = node.operand(real).shape();
     int stored =
         node.temporary(OperandCode.TENSOR_QUANT8_ASYMM_SIGNED, shape, Quantization.of(1, 0));
-    node.emit(OperationCode.QUANTIZE, List.of(real), stored);
+    node.emit(OperationCode.QUANTIZE, stored, real);
     return node.compute(OperationCode.DEQUANTIZE, real, stored);
   }
 

@@ -9,7 +9,6 @@ import io.thalamus.model.Shape;
 import io.thalamus.operations.StridedCopy;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Map;
 import java.util.function.IntConsumer;
 import java.util.stream.IntStream;
@@ -41,7 +40,7 @@ final class Integers {
     int isSecondBelow = compared(node, OperationCode.LESS, second, zero);
     Shape shape = node.operand(output).shape();
     int isNegative = node.temporary(OperandCode.TENSOR_BOOL8, shape, Quantization.NONE);
-    node.emit(OperationCode.NOT_EQUAL, List.of(isFirstBelow, isSecondBelow), isNegative);
+    node.emit(OperationCode.NOT_EQUAL, isNegative, isFirstBelow, isSecondBelow);
     int none = node.int32(NO_ACTIVATION);
     int size =
         node.compute(
@@ -51,7 +50,7 @@ final class Integers {
             node.compute(OperationCode.ABS, second, second),
             none);
     int turned = node.compute(OperationCode.SUB, output, zero, size, none);
-    node.emit(OperationCode.SELECT, List.of(isNegative, turned, size), output);
+    node.emit(OperationCode.SELECT, output, isNegative, turned, size);
   }
 
   /** Writes integers through an activation, which NNAPI fuses with operations on reals only. */
@@ -65,19 +64,17 @@ final class Integers {
     int result = node.temporary(like, like.shape());
     emission.accept(result);
     if (activation == ActivationFunctionType.RELU) {
-      node.emit(OperationCode.MAXIMUM, List.of(result, node.int32Vector(least)), output);
+      node.emit(OperationCode.MAXIMUM, output, result, node.int32Vector(least));
       return;
     }
     int most = activation == ActivationFunctionType.RELU6 ? 6 : 1;
     int limited = node.compute(OperationCode.MAXIMUM, result, result, node.int32Vector(least));
-    node.emit(OperationCode.MINIMUM, List.of(limited, node.int32Vector(most)), output);
+    node.emit(OperationCode.MINIMUM, output, limited, node.int32Vector(most));
   }
 
   private static int compared(Node node, OperationCode code, int first, int second) {
     Shape shape = node.operand(first).shape();
-    int result = node.temporary(OperandCode.TENSOR_BOOL8, shape, Quantization.NONE);
-    node.emit(code, List.of(first, second), result);
-    return result;
+    return node.compute(code, OperandCode.TENSOR_BOOL8, shape, first, second);
   }
 
   /** Returns whether a reduction of integers can be done here. */
@@ -170,7 +167,7 @@ final class Integers {
       int factor = node.compute(OperationCode.ADD, output, added, one, none);
       boolean isLast = bit == BITS_OF_EXPONENT - 1;
       if (isLast) {
-        node.emit(OperationCode.MUL, List.of(result, factor, none), output);
+        node.emit(OperationCode.MUL, output, result, factor, none);
       } else {
         result =
             result < 0 ? factor : node.compute(OperationCode.MUL, output, result, factor, none);
@@ -190,7 +187,7 @@ final class Integers {
 
   private static int joined(Node node, int first, int second, int rows, int width) {
     int all = node.temporary(node.operand(first), Shape.of(rows, width));
-    node.emit(ThalamusExtension.CONCATENATION, List.of(first, second, node.int32(0)), all);
+    node.emit(ThalamusExtension.CONCATENATION, all, first, second, node.int32(0));
     return all;
   }
 

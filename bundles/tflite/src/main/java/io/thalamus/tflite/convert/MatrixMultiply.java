@@ -90,15 +90,14 @@ final class MatrixMultiply {
     int result = node.temporary(node.operand(output), Shape.of(rows, 1, 1, shape.dimension(0)));
     node.emit(
         OperationCode.CONV_2D,
-        List.of(
-            image,
-            filter,
-            bias,
-            node.int32(VALID),
-            node.int32(1),
-            node.int32(1),
-            node.int32(activation)),
-        result);
+        result,
+        image,
+        filter,
+        bias,
+        node.int32(VALID),
+        node.int32(1),
+        node.int32(1),
+        node.int32(activation));
     Reshape.emit(node, result, output);
   }
 
@@ -109,24 +108,22 @@ final class MatrixMultiply {
     if (node.output(0).is(TensorType.INT32) && FloatFallback.isQuantized8(node.inOperand(0))) {
       node.emit(
           ThalamusExtension.BATCH_MATMUL,
-          List.of(
-              stored(node, 0),
-              stored(node, 1),
-              node.bool(isOfColumns),
-              node.bool(node.get(options::adjY))),
-          node.out(0));
+          node.out(0),
+          stored(node, 0),
+          stored(node, 1),
+          node.bool(isOfColumns),
+          node.bool(node.get(options::adjY)));
       return;
     }
     node.emit(
         ThalamusExtension.BATCH_MATMUL,
-        List.of(
-            isOfColumns
-                ? node.in(0)
-                : Hybrid.rows(node, node.in(0), node.get(options::asymmetricQuantizeInputs)),
-            node.in(1),
-            node.bool(isOfColumns),
-            node.bool(node.get(options::adjY))),
-        node.out(0));
+        node.out(0),
+        isOfColumns
+            ? node.in(0)
+            : Hybrid.rows(node, node.in(0), node.get(options::asymmetricQuantizeInputs)),
+        node.in(1),
+        node.bool(isOfColumns),
+        node.bool(node.get(options::adjY)));
   }
 
   /** The stored numbers: without a scale for its results, TensorFlow Lite takes them as such. */

@@ -299,7 +299,7 @@ final class Node {
                 : Wide16.rounded(graph, tensor, result.operand()));
         continue;
       }
-      emit(OperationCode.QUANTIZE, List.of(result.operand()), graph.write(tensor));
+      emit(OperationCode.QUANTIZE, graph.write(tensor), result.operand());
     }
   }
 
@@ -421,6 +421,11 @@ final class Node {
   // ---- operations ----
 
   /** Adds an operation with one output. */
+  void emit(OperationType operation, int output, Integer... inputs) {
+    emit(operation, List.of(inputs), output);
+  }
+
+  /** Adds an operation with one output. */
   void emit(OperationType operation, List<Integer> inputs, int output) {
     emit(operation, inputs, List.of(output));
   }
@@ -433,7 +438,14 @@ final class Node {
   /** Adds an operation whose result is like an operand, but for its shape; returns the result. */
   int compute(OperationType operation, Operand like, Shape shape, Integer... inputs) {
     int result = temporary(like, shape);
-    emit(operation, List.of(inputs), result);
+    emit(operation, result, inputs);
+    return result;
+  }
+
+  /** Adds an operation whose result is not quantized, and returns the result. */
+  int compute(OperationType operation, OperandType type, Shape shape, Integer... inputs) {
+    int result = temporary(type, shape, Quantization.NONE);
+    emit(operation, result, inputs);
     return result;
   }
 
@@ -487,6 +499,6 @@ final class Node {
     int target = out(0);
     int between = temporary(operand(target), operand(target).shape());
     emission.accept(between);
-    emit(code, List.of(between), target);
+    emit(code, target, between);
   }
 }

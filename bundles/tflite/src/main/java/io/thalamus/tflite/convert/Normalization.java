@@ -5,7 +5,6 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.tflite.convert.FloatFallback.Unary;
-import java.util.List;
 import org.tensorflow.lite.schema.ActivationFunctionType;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.L2NormOptions;
@@ -28,7 +27,7 @@ final class Normalization {
         node.get(options::fusedActivationFunction) == ActivationFunctionType.NONE,
         "it has a fused activation, which NNAPI does not have here");
     Unary normalization =
-        (input, output) -> node.emit(OperationCode.L2_NORMALIZATION, List.of(input), output);
+        (input, output) -> node.emit(OperationCode.L2_NORMALIZATION, output, input);
     if (node.inOperand(0).type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED) {
       // TensorFlow Lite rounds signed results once, as floats are, and others and NNAPI twice.
       FloatFallback.always(node, normalization);
@@ -44,12 +43,11 @@ final class Normalization {
     Operand data = node.operand(input);
     node.emit(
         OperationCode.LOCAL_RESPONSE_NORMALIZATION,
-        List.of(
-            input,
-            node.int32(node.get(options::radius)),
-            node.floatFor(data, node.get(options::bias)),
-            node.floatFor(data, node.get(options::alpha)),
-            node.floatFor(data, node.get(options::beta))),
-        node.out(0));
+        node.out(0),
+        input,
+        node.int32(node.get(options::radius)),
+        node.floatFor(data, node.get(options::bias)),
+        node.floatFor(data, node.get(options::alpha)),
+        node.floatFor(data, node.get(options::beta)));
   }
 }

@@ -6,7 +6,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.operations.extension.ThalamusExtension;
-import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.Padding;
 import org.tensorflow.lite.schema.Pool2DOptions;
@@ -37,15 +36,14 @@ final class Pooling {
         (input, output) ->
             node.emit(
                 type,
-                List.of(
-                    input,
-                    node.int32(padding),
-                    node.int32(strideW),
-                    node.int32(strideH),
-                    node.int32(filterW),
-                    node.int32(filterH),
-                    node.int32(activation)),
-                output));
+                output,
+                input,
+                node.int32(padding),
+                node.int32(strideW),
+                node.int32(strideH),
+                node.int32(filterW),
+                node.int32(filterH),
+                node.int32(activation)));
   }
 
   /**

@@ -11,7 +11,6 @@ import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
-import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.FakeQuantOptions;
 
@@ -62,7 +61,7 @@ final class Quantize {
     int half = node.compute(OperationCode.ADD, input, steps, node.number(data, 0.5f), none);
     int whole = node.compute(OperationCode.FLOOR, input, half);
     int back = node.compute(OperationCode.MUL, input, whole, node.number(data, step), none);
-    node.emit(OperationCode.ADD, List.of(back, node.number(data, low), none), node.out(0));
+    node.emit(OperationCode.ADD, node.out(0), back, node.number(data, low), none);
   }
 
   /** NNAPI casts no truth values: they choose between 0 and 1, and come of comparing with 0. */
@@ -80,23 +79,23 @@ final class Quantize {
       boolean isSmall = isSmall(from) || isSmall(to);
       if (isSmall && to.type() == OperandCode.TENSOR_FLOAT16) {
         int real = node.temporary(OperandCode.TENSOR_FLOAT32, from.shape(), Quantization.NONE);
-        node.emit(ThalamusExtension.CAST, List.of(input), real);
-        node.emit(OperationCode.CAST, List.of(real), output);
+        node.emit(ThalamusExtension.CAST, real, input);
+        node.emit(OperationCode.CAST, output, real);
         return;
       }
       node.emit(
           isSmall && !from.type().equals(to.type()) ? ThalamusExtension.CAST : OperationCode.CAST,
-          List.of(input),
-          output);
+          output,
+          input);
     } else if (toBool) {
       int zero = number(node, from, Shape.of(1), 0);
-      node.emit(OperationCode.NOT_EQUAL, List.of(input, zero), output);
+      node.emit(OperationCode.NOT_EQUAL, output, input, zero);
     } else if (!from.shape().isFullySpecified()) {
-      node.emit(ThalamusExtension.CAST, List.of(input), output);
+      node.emit(ThalamusExtension.CAST, output, input);
     } else {
       Shape shape = from.shape();
       int one = number(node, to, shape, 1);
-      node.emit(OperationCode.SELECT, List.of(input, one, number(node, to, shape, 0)), output);
+      node.emit(OperationCode.SELECT, output, input, one, number(node, to, shape, 0));
     }
   }
 
@@ -126,7 +125,7 @@ final class Quantize {
     int output = node.out(0);
     Operand result = node.operand(output);
     if (!FloatFallback.isQuantized8(node.operand(data)) || !FloatFallback.isQuantized8(result)) {
-      node.emit(OperationCode.QUANTIZE, List.of(FloatFallback.dequantized(node, data)), output);
+      node.emit(OperationCode.QUANTIZE, output, FloatFallback.dequantized(node, data));
       return;
     }
     OperandType type = node.operand(data).type();
@@ -141,7 +140,7 @@ final class Quantize {
       data = scaled;
     }
     // Real numbers of the same steps are exact, and NNAPI has no other way between the types.
-    node.emit(OperationCode.QUANTIZE, List.of(FloatFallback.dequantized(node, data)), output);
+    node.emit(OperationCode.QUANTIZE, output, FloatFallback.dequantized(node, data));
   }
 
   /** The quantization with which 8-bit integers of a type are those of a result, moved by 128. */
@@ -167,6 +166,6 @@ final class Quantize {
     }
     OperationCode code =
         data.type() == OperandCode.TENSOR_FLOAT16 ? OperationCode.CAST : OperationCode.DEQUANTIZE;
-    node.emit(code, List.of(node.in(0)), node.out(0));
+    node.emit(code, node.out(0), node.in(0));
   }
 }

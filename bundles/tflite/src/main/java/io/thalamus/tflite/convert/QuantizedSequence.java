@@ -153,7 +153,7 @@ final class QuantizedSequence {
     }
     int ordered = node.temporary(output, Shape.of(steps, batch, units));
     Reshape.emit(node, rows, ordered);
-    node.emit(OperationCode.TRANSPOSE, List.of(ordered, node.int32Vector(1, 0, 2)), target);
+    node.emit(OperationCode.TRANSPOSE, target, ordered, node.int32Vector(1, 0, 2));
   }
 
   private int state(int width) {

@@ -7,7 +7,6 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.Philox;
-import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.RandomOptions;
 
@@ -117,7 +116,8 @@ final class RandomNumbers {
     int last = node.int32Tensor(Shape.of(1, 1), classes - 1);
     node.emit(
         OperationCode.MINIMUM,
-        List.of(Reshape.reshaped(node, found, drawn), last),
-        node.out(0, OperandCode.TENSOR_INT32, drawn, Quantization.NONE));
+        node.out(0, OperandCode.TENSOR_INT32, drawn, Quantization.NONE),
+        Reshape.reshaped(node, found, drawn),
+        last);
   }
 }

@@ -69,13 +69,12 @@ final class Rearrange {
           node.out(0));
       return;
     }
-    node.emit(
-        OperationCode.TRANSPOSE, List.of(node.in(0), node.int32Vector(permutation)), node.out(0));
+    node.emit(OperationCode.TRANSPOSE, node.out(0), node.in(0), node.int32Vector(permutation));
   }
 
   private static void tile(Node node) {
     int repeats = node.isKnown(1) ? node.int32Vector(node.ints(1)) : node.in(1);
-    node.emit(OperationCode.TILE, List.of(node.in(0), repeats), node.out(0));
+    node.emit(OperationCode.TILE, node.out(0), node.in(0), repeats);
   }
 
   /** Rows of all sequences stand one after the other, and those before the length change places. */
@@ -100,7 +99,7 @@ final class Rearrange {
     Strided.broadcast(node, node.int32Tensor(Shape.of(1, steps), range), each, places);
     int lengths = Reshape.reshaped(node, node.in(1), Shape.of(batches, 1));
     int isTurned = node.temporary(OperandCode.TENSOR_BOOL8, each, Quantization.NONE);
-    node.emit(OperationCode.LESS, List.of(places, lengths), isTurned);
+    node.emit(OperationCode.LESS, isTurned, places, lengths);
     int next =
         node.compute(OperationCode.ADD, places, places, node.int32Tensor(Shape.of(1, 1), 1), none);
     int turned = node.compute(OperationCode.SUB, places, lengths, next, none);
@@ -140,7 +139,7 @@ final class Rearrange {
   /** Neither can NNAPI 1.3 turn data round; the extension io.thalamus can. */
   private static void reverse(Node node) {
     int axes = node.isKnown(1) ? node.int32Vector(node.ints(1)) : node.in(1);
-    node.emit(ThalamusExtension.REVERSE, List.of(node.in(0), axes), node.out(0));
+    node.emit(ThalamusExtension.REVERSE, node.out(0), node.in(0), axes);
   }
 
   private static void spaceToDepth(Node node) {
@@ -148,7 +147,7 @@ final class Rearrange {
     int block = node.get(options::blockSize);
     Operand data = node.inOperand(0);
     if (!Strided.isBeyond(data)) {
-      node.emit(OperationCode.SPACE_TO_DEPTH, List.of(node.in(0), node.int32(block)), node.out(0));
+      node.emit(OperationCode.SPACE_TO_DEPTH, node.out(0), node.in(0), node.int32(block));
       return;
     }
     int[] sizes = image(node, data, block);
@@ -170,7 +169,7 @@ final class Rearrange {
     int block = node.get(options::blockSize);
     Operand data = node.inOperand(0);
     if (!Strided.isBeyond(data)) {
-      node.emit(OperationCode.DEPTH_TO_SPACE, List.of(node.in(0), node.int32(block)), node.out(0));
+      node.emit(OperationCode.DEPTH_TO_SPACE, node.out(0), node.in(0), node.int32(block));
       return;
     }
     int[] sizes = image(node, data, block);
@@ -240,7 +239,7 @@ final class Rearrange {
     int size = node.int32Vector(block);
     boolean whole = Arrays.stream(crops).allMatch(crop -> crop == 0);
     if (whole && !blocks.isLine()) {
-      node.emit(OperationCode.BATCH_TO_SPACE_ND, List.of(input, size), output);
+      node.emit(OperationCode.BATCH_TO_SPACE_ND, output, input, size);
       return;
     }
     node.require(
@@ -263,7 +262,7 @@ final class Rearrange {
       int target =
           blocks.isLine() ? node.temporary(node.operand(input), Shape.of(cropped)) : output;
       int begin = node.int32Vector(0, crops[0], crops[2], 0);
-      node.emit(OperationCode.SLICE, List.of(image, begin, node.int32Vector(cropped)), target);
+      node.emit(OperationCode.SLICE, target, image, begin, node.int32Vector(cropped));
       image = target;
     }
     if (blocks.isLine()) {
@@ -272,7 +271,7 @@ final class Rearrange {
   }
 
   private static void withoutWidth(Node node, int image, int output) {
-    node.emit(OperationCode.SQUEEZE, List.of(image, node.int32Vector(2)), output);
+    node.emit(OperationCode.SQUEEZE, output, image, node.int32Vector(2));
   }
 
   /**

@@ -62,7 +62,7 @@ final class Reduction {
             reduceJoined(node, code, input, axes, output);
             return;
           }
-          node.emit(code, List.of(input, node.int32Vector(axes), kept(node, code, keep)), output);
+          node.emit(code, output, input, node.int32Vector(axes), kept(node, code, keep));
         });
   }
 
@@ -104,7 +104,7 @@ final class Reduction {
       int after = product(dimensions.subList(last + 1, dimensions.size()));
       int rows = Reshape.reshaped(node, part, Shape.of(before, dimensions.get(last), after));
       part = node.temporary(target, Shape.of(before, 1, after));
-      node.emit(code, List.of(rows, node.int32Vector(1), kept(node, code, true)), part);
+      node.emit(code, part, rows, node.int32Vector(1), kept(node, code, true));
       dimensions.remove(last);
       isReduced.remove(last);
     }
@@ -114,7 +114,7 @@ final class Reduction {
       int rows = Reshape.reshaped(node, part, Shape.of(sizes));
       Arrays.stream(along).forEach(axis -> sizes[axis] = 1);
       part = node.temporary(target, Shape.of(sizes));
-      node.emit(code, List.of(rows, node.int32Vector(along), kept(node, code, true)), part);
+      node.emit(code, part, rows, node.int32Vector(along), kept(node, code, true));
     }
     Reshape.emit(node, part, output);
   }

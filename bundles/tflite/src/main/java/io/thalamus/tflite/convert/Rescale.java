@@ -10,7 +10,6 @@ import io.thalamus.model.Shape;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.Requantization;
 import io.thalamus.operations.Requantization.Rounding;
-import java.util.List;
 
 /**
  * Stored integers of 8 bits in another scale: a product with one. TensorFlow Lite brings them there
@@ -52,6 +51,6 @@ final class Rescale {
             Shape.of(1),
             Quantization.of(Math.scalb(1f, -steps), 0),
             new ConstantCopy(new byte[] {(byte) (1 << steps)}));
-    node.emit(OperationCode.MUL, List.of(input, one, node.int32(fused.code())), output);
+    node.emit(OperationCode.MUL, output, input, one, node.int32(fused.code()));
   }
 }

@@ -70,7 +70,7 @@ final class Reshape {
       Strided.reshape(node, from, shape, to);
       return;
     }
-    node.emit(OperationCode.RESHAPE, List.of(from, node.int32Vector(shape.toArray())), to);
+    node.emit(OperationCode.RESHAPE, to, from, node.int32Vector(shape.toArray()));
   }
 
   /** The elements of an operand in another shape. */
@@ -92,7 +92,7 @@ final class Reshape {
     if (!Strided.isBeyond(source)) {
       Shape result = written.rank() == wanted.length ? written : Shape.of(nonNegative(wanted));
       int output = node.out(0, code(source), result, source.quantization());
-      node.emit(OperationCode.RESHAPE, List.of(input, node.int32Vector(wanted)), output);
+      node.emit(OperationCode.RESHAPE, output, input, node.int32Vector(wanted));
       return;
     }
     if (!source.shape().isFullySpecified() && source.type() == OperandCode.TENSOR_INT32) {
@@ -122,18 +122,19 @@ final class Reshape {
     int low = node.compute(OperationCode.SUB, like, open, input, whole, none);
     int[] parts = {high, low};
     for (int i = 0; i < parts.length; i++) {
-      int real = node.temporary(OperandCode.TENSOR_FLOAT32, open, Quantization.NONE);
-      node.emit(OperationCode.CAST, List.of(parts[i]), real);
+      int real = node.compute(OperationCode.CAST, OperandCode.TENSOR_FLOAT32, open, parts[i]);
       int moved = node.temporary(OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
-      node.emit(OperationCode.RESHAPE, List.of(real, node.int32Vector(wanted)), moved);
+      node.emit(OperationCode.RESHAPE, moved, real, node.int32Vector(wanted));
       parts[i] = node.temporary(OperandCode.TENSOR_INT32, shape, Quantization.NONE);
-      node.emit(OperationCode.CAST, List.of(moved), parts[i]);
+      node.emit(OperationCode.CAST, parts[i], moved);
     }
     int back = node.compute(OperationCode.MUL, like, shape, parts[0], half, none);
     node.emit(
         OperationCode.ADD,
-        List.of(back, parts[1], none),
-        node.out(0, OperandCode.TENSOR_INT32, shape, Quantization.NONE));
+        node.out(0, OperandCode.TENSOR_INT32, shape, Quantization.NONE),
+        back,
+        parts[1],
+        none);
   }
 
   /** The shape of the result, of which one dimension may be -1. */
@@ -188,7 +189,7 @@ final class Reshape {
       Strided.reshape(node, input, without(shape, sorted), node.out(0));
       return;
     }
-    node.emit(OperationCode.SQUEEZE, List.of(input, node.int32Vector(sorted)), node.out(0));
+    node.emit(OperationCode.SQUEEZE, node.out(0), input, node.int32Vector(sorted));
   }
 
   /** The axes that SQUEEZE takes away, in order. */
@@ -232,7 +233,7 @@ final class Reshape {
       Strided.reshape(node, input, inserted(node, source.shape(), axis), node.out(0));
       return;
     }
-    node.emit(OperationCode.EXPAND_DIMS, List.of(input, node.int32(axis)), node.out(0));
+    node.emit(OperationCode.EXPAND_DIMS, node.out(0), input, node.int32(axis));
   }
 
   /** NNAPI 1.3 has no PACK: each part gets its new dimension, then they are joined. */
@@ -249,7 +250,7 @@ final class Reshape {
       return;
     }
     if (node.inputCount() == 1 && !scalars) {
-      node.emit(OperationCode.EXPAND_DIMS, List.of(node.in(0), node.int32(axis)), node.out(0));
+      node.emit(OperationCode.EXPAND_DIMS, node.out(0), node.in(0), node.int32(axis));
       return;
     }
     List<Integer> parts = new ArrayList<>();
@@ -306,7 +307,7 @@ final class Reshape {
       if (Strided.isBeyond(whole)) {
         Strided.reshape(node, slices.get(i), without(whole.shape(), axis), output);
       } else {
-        node.emit(OperationCode.SQUEEZE, List.of(slices.get(i), node.int32Vector(axis)), output);
+        node.emit(OperationCode.SQUEEZE, output, slices.get(i), node.int32Vector(axis));
       }
     }
   }
@@ -343,7 +344,7 @@ final class Reshape {
     int line = operand;
     if (data.type() != OperandCode.TENSOR_FLOAT32) {
       line = node.temporary(OperandCode.TENSOR_FLOAT32, data.shape(), Quantization.NONE);
-      node.emit(ThalamusExtension.CAST, List.of(operand), line);
+      node.emit(ThalamusExtension.CAST, line, operand);
     }
     Operand real = node.operand(line);
     int[] sizes = new int[data.shape().rank()];
@@ -354,8 +355,7 @@ final class Reshape {
     line = node.compute(OperationCode.SLICE, real, first, line, begin, node.int32Vector(sizes));
     Shape open = Shape.of(0);
     line = node.compute(OperationCode.RESHAPE, real, open, line, node.int32Vector(-1));
-    int truth = node.temporary(OperandCode.TENSOR_BOOL8, open, Quantization.NONE);
-    node.emit(OperationCode.EQUAL, List.of(line, line), truth);
+    int truth = node.compute(OperationCode.EQUAL, OperandCode.TENSOR_BOOL8, open, line, line);
     // NaN is not equal to itself.
     int either =
         node.compute(
@@ -363,8 +363,7 @@ final class Reshape {
             truth,
             truth,
             node.compute(OperationCode.LOGICAL_NOT, truth, truth));
-    int ones = node.temporary(OperandCode.TENSOR_INT32, open, Quantization.NONE);
-    node.emit(ThalamusExtension.CAST, List.of(either), ones);
+    int ones = node.compute(ThalamusExtension.CAST, OperandCode.TENSOR_INT32, open, either);
     Operand whole = node.operand(ones);
     int row = node.compute(OperationCode.EXPAND_DIMS, whole, Shape.of(1, 0), ones, node.int32(0));
     int column =

@@ -77,7 +77,7 @@ final class Resize {
     }
     int resized = node.temporary(source, target.shape());
     resizing.accept(resized);
-    node.emit(OperationCode.CAST, List.of(resized), output);
+    node.emit(OperationCode.CAST, output, resized);
   }
 
   private static List<Integer> imageAndSize(Node node) {

@@ -10,7 +10,6 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Arrays;
-import java.util.List;
 import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.BuiltinOperator;
 
@@ -94,7 +93,7 @@ final class Scatter {
         values);
     int other = Reshape.reshaped(node, node.in(3), Shape.of(1));
     int all = node.temporary(like, Shape.of(Math.addExact(count, 1)));
-    node.emit(concatenation(like), List.of(other, values, node.int32(0)), all);
+    node.emit(concatenation(like), all, other, values, node.int32(0));
     int[] places = node.constants().range(count, node.output(0));
     int numbers =
         node.int32Tensor(Shape.of(count, 1), Arrays.stream(places).map(i -> i + 1).toArray());
@@ -108,7 +107,7 @@ final class Scatter {
             0);
     int vector = Reshape.reshaped(node, from, Shape.of(rows));
     int picked = node.temporary(like, Shape.of(rows));
-    node.emit(OperationCode.GATHER, List.of(all, node.int32(0), vector), picked);
+    node.emit(OperationCode.GATHER, picked, all, node.int32(0), vector);
     int output = node.out(0);
     node.builder().reshape(output, Shape.of(sizes));
     Reshape.emit(node, picked, output);
@@ -153,9 +152,9 @@ final class Scatter {
     Shape row = Shape.of(1, result.dimension(1));
     int zeros = Truths.filled(node, like, row, like.quantization().zeroPoint());
     int both = node.temporary(like, Shape.of(places.length + 1, result.dimension(1)));
-    node.emit(concatenation(like), List.of(values, zeros, node.int32(0)), both);
+    node.emit(concatenation(like), both, values, zeros, node.int32(0));
     int picked = node.temporary(like, result);
-    node.emit(OperationCode.GATHER, List.of(both, node.int32(0), node.int32Vector(from)), picked);
+    node.emit(OperationCode.GATHER, picked, both, node.int32(0), node.int32Vector(from));
     Reshape.emit(node, picked, node.out(0));
   }
 
@@ -267,8 +266,7 @@ final class Scatter {
     Shape pairs = Shape.of(rows, count);
     Shape all = Shape.of(rows, count, width);
     int row = node.int32Tensor(Shape.of(rows, 1), IntStream.range(0, rows).toArray());
-    int isMeant = node.temporary(OperandCode.TENSOR_BOOL8, pairs, Quantization.NONE);
-    node.emit(OperationCode.EQUAL, List.of(row, places), isMeant);
+    int isMeant = node.compute(OperationCode.EQUAL, OperandCode.TENSOR_BOOL8, pairs, row, places);
     int wide = node.temporary(OperandCode.TENSOR_BOOL8, all, Quantization.NONE);
     Strided.emit(node, isMeant, all, 0, new long[] {count, 1, 0}, wide);
     int repeated = node.temporary(data, all);
@@ -278,16 +276,13 @@ final class Scatter {
             ? Math.clamp(neutral, Integer.MIN_VALUE, Integer.MAX_VALUE)
             : neutral;
     int chosen = node.temporary(data, all);
-    node.emit(
-        OperationCode.SELECT,
-        List.of(wide, repeated, Truths.filled(node, data, all, other)),
-        chosen);
+    node.emit(OperationCode.SELECT, chosen, wide, repeated, Truths.filled(node, data, all, other));
     int reduced = node.temporary(data, result);
     if (Integers.reduces(data, reduction)) {
       Integers.reduce(node, reduction, chosen, new int[] {1}, reduced);
       return reduced;
     }
-    node.emit(reduction, List.of(chosen, node.int32Vector(1), node.bool(false)), reduced);
+    node.emit(reduction, reduced, chosen, node.int32Vector(1), node.bool(false));
     return reduced;
   }
 }

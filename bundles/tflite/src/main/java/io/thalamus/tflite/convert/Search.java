@@ -29,8 +29,9 @@ final class Search {
     int rank = node.inOperand(0).shape().rank();
     node.emit(
         ThalamusExtension.NON_ZERO,
-        List.of(node.in(0), node.bool(false)),
-        open(node, 0, OperandCode.TENSOR_INT32, 0, rank));
+        open(node, 0, OperandCode.TENSOR_INT32, 0, rank),
+        node.in(0),
+        node.bool(false));
   }
 
   /** How many boundaries are not above each number. */
@@ -65,9 +66,7 @@ final class Search {
       return operand;
     }
     Shape shape = node.operand(operand).shape();
-    int reals = node.temporary(OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
-    node.emit(OperationCode.CAST, List.of(operand), reals);
-    return reals;
+    return node.compute(OperationCode.CAST, OperandCode.TENSOR_FLOAT32, shape, operand);
   }
 
   private static void unique(Node node) {

@@ -78,7 +78,7 @@ final class Selection {
     int first = node.compute(OperationCode.LOGICAL_AND, condition, condition, inputs.get(1));
     int otherwise = node.compute(OperationCode.LOGICAL_NOT, condition, condition);
     int second = node.compute(OperationCode.LOGICAL_AND, condition, otherwise, inputs.get(2));
-    node.emit(OperationCode.LOGICAL_OR, List.of(first, second), output);
+    node.emit(OperationCode.LOGICAL_OR, output, first, second);
   }
 
   private static int spread(Node node, int operand, Shape shape) {
@@ -111,7 +111,7 @@ final class Selection {
     if (shape.rank() == 1 && shape.dimension(0) == node.shapeOf(0).rank()) {
       indexes = Reshape.reshaped(node, indexes, Shape.of(1, shape.dimension(0)));
     }
-    node.emit(ThalamusExtension.GATHER_ND, List.of(node.in(0), indexes), node.out(0));
+    node.emit(ThalamusExtension.GATHER_ND, node.out(0), node.in(0), indexes);
   }
 
   private static void gather(Node node) {
@@ -176,7 +176,7 @@ final class Selection {
             node.int32(0));
     int result = node.temporary(data, Shape.of(batch * picked, between * rest));
     int vector = Reshape.reshaped(node, places, Shape.of(batch * picked));
-    node.emit(OperationCode.GATHER, List.of(rows, node.int32(0), vector), result);
+    node.emit(OperationCode.GATHER, result, rows, node.int32(0), vector);
     int[] full =
         Stream.of(
                 Arrays.copyOf(shape.toArray(), axis),
@@ -237,7 +237,7 @@ final class Selection {
     }
     int column = Reshape.reshaped(node, node.in(0), Shape.of(spread));
     int found = node.temporary(OperandCode.TENSOR_BOOL8, Shape.of(full), Quantization.NONE);
-    node.emit(OperationCode.EQUAL, List.of(column, places), found);
+    node.emit(OperationCode.EQUAL, found, column, places);
     int on = repeated(node, 2, Shape.of(full));
     int off = repeated(node, 3, Shape.of(full));
     choose(node, List.of(found, on, off), node.out(0));
@@ -287,7 +287,7 @@ final class Selection {
     node.emit(OperationCode.TOPK_V2, List.of(turned, node.int32(k)), List.of(sorted, fromEnd));
     int places = isKnown ? node.out(1) : node.temporary(node.operand(fromEnd), found);
     int end = node.int32Vector(length - 1);
-    node.emit(OperationCode.SUB, List.of(end, fromEnd, node.int32(0)), places);
+    node.emit(OperationCode.SUB, places, end, fromEnd, node.int32(0));
     if (isKnown) {
       return;
     }
@@ -315,7 +315,7 @@ final class Selection {
     for (int i = 0; i < from.length; i++) {
       Operand all = node.operand(from[i]);
       int output = node.out(i, (OperandCode) all.type(), shape.with(last, 0), all.quantization());
-      node.emit(OperationCode.SLICE, List.of(from[i], begin, size), output);
+      node.emit(OperationCode.SLICE, output, from[i], begin, size);
     }
   }
 
@@ -331,7 +331,7 @@ final class Selection {
     Shape open = data.shape();
     int rank = unique(node, node.in(0), 2);
     int isThere = node.temporary(OperandCode.TENSOR_BOOL8, open, Quantization.NONE);
-    node.emit(OperationCode.GREATER_EQUAL, List.of(rank, node.int32Vector(0)), isThere);
+    node.emit(OperationCode.GREATER_EQUAL, isThere, rank, node.int32Vector(0));
     int place = Sizes.places(node, isThere);
     int most = node.int32Vector(MOST_SORTED);
     int beyond = node.compute(ThalamusExtension.FLOOR_DIV, rank, place, most);
@@ -339,8 +339,7 @@ final class Selection {
     int none = node.int32(0);
     int weight = node.compute(OperationCode.MUL, rank, rank, factor, none);
     int order = unique(node, node.compute(OperationCode.SUB, rank, place, weight, none), 1);
-    int sorted = node.temporary(data, open);
-    node.emit(OperationCode.GATHER, List.of(node.in(0), node.int32(0), order), sorted);
+    int sorted = node.compute(OperationCode.GATHER, data, open, node.in(0), node.int32(0), order);
     take(node, sorted, order, Reshape.reshaped(node, node.in(1), Shape.of(1)));
   }
 
@@ -359,6 +358,6 @@ final class Selection {
     int axis = node.axis(node.onlyInt(1), node.shapeOf(0).rank());
     int output =
         node.out(0, OperandCode.TENSOR_INT32, TensorTypes.shape(node.output(0)), Quantization.NONE);
-    node.emit(code, List.of(node.in(0), node.int32(axis)), output);
+    node.emit(code, output, node.in(0), node.int32(axis));
   }
 }

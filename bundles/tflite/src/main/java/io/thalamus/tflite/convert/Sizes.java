@@ -8,7 +8,6 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Arrays;
-import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.TensorType;
 
@@ -43,22 +42,23 @@ final class Sizes {
     int places = counted(node, count);
     OperandCode type = isReal ? OperandCode.TENSOR_FLOAT32 : OperandCode.TENSOR_INT32;
     if (isReal) {
-      int reals = node.temporary(type, Shape.of(0), Quantization.NONE);
-      node.emit(OperationCode.CAST, List.of(places), reals);
+      int reals = node.compute(OperationCode.CAST, type, Shape.of(0), places);
       places = reals;
     }
     int steps = node.temporary(type, Shape.of(0), Quantization.NONE);
-    node.emit(OperationCode.MUL, List.of(places, step, node.int32(NO_ACTIVATION)), steps);
+    node.emit(OperationCode.MUL, steps, places, step, node.int32(NO_ACTIVATION));
     node.emit(
         OperationCode.ADD,
-        List.of(steps, start, node.int32(NO_ACTIVATION)),
-        node.out(0, type, Shape.of(0), Quantization.NONE));
+        node.out(0, type, Shape.of(0), Quantization.NONE),
+        steps,
+        start,
+        node.int32(NO_ACTIVATION));
   }
 
   /** The numbers from 0 on, as many as an execution tells. */
   static int counted(Node node, int count) {
     int ones = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0), Quantization.NONE);
-    node.emit(OperationCode.FILL, List.of(count, node.int32(1)), ones);
+    node.emit(OperationCode.FILL, ones, count, node.int32(1));
     return places(node, ones);
   }
 
@@ -68,9 +68,9 @@ final class Sizes {
    */
   static int places(Node node, int ones) {
     int row = node.temporary(OperandCode.TENSOR_INT32, Shape.of(1, 0), Quantization.NONE);
-    node.emit(ThalamusExtension.NON_ZERO, List.of(ones, node.bool(true)), row);
+    node.emit(ThalamusExtension.NON_ZERO, row, ones, node.bool(true));
     int places = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0), Quantization.NONE);
-    node.emit(ThalamusExtension.GATHER_ND, List.of(row, node.int32Vector(0)), places);
+    node.emit(ThalamusExtension.GATHER_ND, places, row, node.int32Vector(0));
     return places;
   }
 
@@ -131,7 +131,7 @@ final class Sizes {
         node.compute(
             OperationCode.FLOOR, start, node.compute(OperationCode.DIV, start, back, step, none));
     int count = node.temporary(OperandCode.TENSOR_INT32, Shape.of(1), Quantization.NONE);
-    node.emit(OperationCode.CAST, List.of(node.compute(OperationCode.NEG, start, below)), count);
+    node.emit(OperationCode.CAST, count, node.compute(OperationCode.NEG, start, below));
     return node.compute(OperationCode.MAXIMUM, count, count, node.int32Vector(0));
   }
 
@@ -147,8 +147,8 @@ final class Sizes {
     int first = extended(node, 0, rank);
     int second = extended(node, 1, rank);
     int isOne = node.temporary(OperandCode.TENSOR_BOOL8, Shape.of(rank), Quantization.NONE);
-    node.emit(OperationCode.EQUAL, List.of(first, node.int32Vector(1)), isOne);
-    node.emit(OperationCode.SELECT, List.of(isOne, second, first), node.out(0));
+    node.emit(OperationCode.EQUAL, isOne, first, node.int32Vector(1));
+    node.emit(OperationCode.SELECT, node.out(0), isOne, second, first);
   }
 
   private static int length(Node node, int input) {

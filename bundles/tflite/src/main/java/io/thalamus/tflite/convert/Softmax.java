@@ -4,7 +4,6 @@ package io.thalamus.tflite.convert;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
-import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.SoftmaxOptions;
 
@@ -36,9 +35,7 @@ final class Softmax {
                 output,
                 (from, to) ->
                     node.emit(
-                        OperationCode.SOFTMAX,
-                        List.of(from, node.floatFor(node.operand(from), beta)),
-                        to)));
+                        OperationCode.SOFTMAX, to, from, node.floatFor(node.operand(from), beta))));
   }
 
   private static void logSoftmax(Node node) {
@@ -52,8 +49,10 @@ final class Softmax {
                 (from, to) ->
                     node.emit(
                         OperationCode.LOG_SOFTMAX,
-                        List.of(from, node.floatFor(node.operand(from), 1), node.int32(LAST)),
-                        to)));
+                        to,
+                        from,
+                        node.floatFor(node.operand(from), 1),
+                        node.int32(LAST))));
   }
 
   /** The operation on rows where there are more dimensions than NNAPI has. */

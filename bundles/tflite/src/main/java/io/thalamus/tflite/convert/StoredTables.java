@@ -12,7 +12,6 @@ import io.thalamus.operations.IntRange;
 import io.thalamus.operations.Requantization;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
-import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
@@ -40,7 +39,7 @@ final class StoredTables {
     int input = node.in(0);
     Operand data = node.operand(input);
     if (!FloatFallback.isQuantized8(data) || !node.output(0).is8Bit()) {
-      node.emit(OperationCode.ABS, List.of(input), node.out(0));
+      node.emit(OperationCode.ABS, node.out(0), input);
       return;
     }
     int output = node.out(0);
@@ -62,7 +61,7 @@ final class StoredTables {
     }
     int places = places(node, input);
     int values = node.constant(result, Shape.of(VALUES), new ConstantCopy(table));
-    node.emit(OperationCode.GATHER, List.of(values, node.int32(0), places), output);
+    node.emit(OperationCode.GATHER, output, values, node.int32(0), places);
   }
 
   /**
@@ -85,7 +84,7 @@ final class StoredTables {
             && quantization.scale() >= FINE) {
       return false;
     }
-    node.emit(comparison, List.of(compared(node, first), compared(node, second)), node.out(0));
+    node.emit(comparison, node.out(0), compared(node, first), compared(node, second));
     return true;
   }
 
@@ -109,7 +108,7 @@ final class StoredTables {
   private static int places(Node node, int input) {
     Operand data = node.operand(input);
     int places = node.temporary(OperandCode.TENSOR_INT32, data.shape(), Quantization.NONE);
-    node.emit(ThalamusExtension.CAST, List.of(input), places);
+    node.emit(ThalamusExtension.CAST, places, input);
     int first = IntRange.of((OperandCode) data.type()).min();
     return first == 0
         ? places
@@ -133,7 +132,7 @@ final class StoredTables {
       FlatTensor from = node.input(0);
       FlatTensor to = node.output(0);
       if (!Wide16.isQuantized(from) || !Wide16.isQuantized(to)) {
-        node.emit(code, List.of(node.in(0)), node.out(0));
+        node.emit(code, node.out(0), node.in(0));
         return;
       }
       float scale = Wide16.scale(to);
@@ -149,7 +148,7 @@ final class StoredTables {
       int values =
           node.constant(
               node.operand(output), Shape.of(WIDE_VALUES), node.constants().of(table, to));
-      node.emit(OperationCode.GATHER, List.of(values, node.int32(0), places), output);
+      node.emit(OperationCode.GATHER, output, values, node.int32(0), places);
     };
   }
 

@@ -7,7 +7,6 @@ import io.thalamus.model.Shape;
 import io.thalamus.operations.StridedCopy;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Arrays;
-import java.util.List;
 
 /**
  * AS_STRIDED of the extension io.thalamus, for moves of elements that NNAPI has for some types only
@@ -32,12 +31,11 @@ final class Strided {
         "it moves data of shape " + node.operand(input).shape() + ", not known beforehand");
     node.emit(
         ThalamusExtension.AS_STRIDED,
-        List.of(
-            input,
-            node.int32Vector(shape.toArray()),
-            node.int32Vector(Arrays.stream(strides).mapToInt(Math::toIntExact).toArray()),
-            node.int32(Math.toIntExact(offset))),
-        output);
+        output,
+        input,
+        node.int32Vector(shape.toArray()),
+        node.int32Vector(Arrays.stream(strides).mapToInt(Math::toIntExact).toArray()),
+        node.int32(Math.toIntExact(offset)));
   }
 
   /** The same elements in another shape. */

@@ -99,15 +99,14 @@ final class StridedSlice {
     }
     node.emit(
         OperationCode.STRIDED_SLICE,
-        List.of(
-            node.in(0),
-            node.int32Vector(from),
-            node.int32Vector(to),
-            node.int32Vector(steps),
-            node.int32(allFrom),
-            node.int32(allTo),
-            node.int32(shrink)),
-        node.out(0));
+        node.out(0),
+        node.in(0),
+        node.int32Vector(from),
+        node.int32Vector(to),
+        node.int32Vector(steps),
+        node.int32(allFrom),
+        node.int32(allTo),
+        node.int32(shrink));
   }
 
   private void emitStrided() {

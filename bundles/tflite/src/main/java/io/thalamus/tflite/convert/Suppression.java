@@ -82,28 +82,23 @@ final class Suppression {
     int found = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0, 3), Quantization.NONE);
     node.emit(
         ThalamusExtension.NON_MAX_SUPPRESSION,
-        List.of(
-            Reshape.reshaped(node, boxes, Shape.of(1, count, CORNERS)),
-            Reshape.reshaped(node, scores, Shape.of(1, 1, count)),
-            node.int32Vector(most),
-            overlap(),
-            limit(4),
-            node.bool(false)),
-        found);
+        found,
+        Reshape.reshaped(node, boxes, Shape.of(1, count, CORNERS)),
+        Reshape.reshaped(node, scores, Shape.of(1, 1, count)),
+        node.int32Vector(most),
+        overlap(),
+        limit(4),
+        node.bool(false));
     int column = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0, 1), Quantization.NONE);
-    node.emit(OperationCode.GATHER, List.of(found, node.int32(1), node.int32Vector(2)), column);
+    node.emit(OperationCode.GATHER, column, found, node.int32(1), node.int32Vector(2));
     int counted = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0, 1), Quantization.NONE);
-    node.emit(
-        OperationCode.ADD, List.of(column, node.int32Tensor(Shape.of(1, 1), 1), none), counted);
+    node.emit(OperationCode.ADD, counted, column, node.int32Tensor(Shape.of(1, 1), 1), none);
     int longer = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0, 1), Quantization.NONE);
     int zeros = Truths.filled(node, node.operand(column), Shape.of(most, 1), 0);
-    node.emit(ThalamusExtension.CONCATENATION, List.of(counted, zeros, node.int32(0)), longer);
+    node.emit(ThalamusExtension.CONCATENATION, longer, counted, zeros, node.int32(0));
     Shape rows = Shape.of(most, 1);
     int all = node.temporary(OperandCode.TENSOR_INT32, rows, Quantization.NONE);
-    node.emit(
-        OperationCode.SLICE,
-        List.of(longer, node.int32Vector(0, 0), node.int32Vector(most, 1)),
-        all);
+    node.emit(OperationCode.SLICE, all, longer, node.int32Vector(0, 0), node.int32Vector(most, 1));
     int places = Reshape.reshaped(node, all, Shape.of(most));
     int isFound =
         Truths.reals(
@@ -117,20 +112,17 @@ final class Suppression {
       Operand like = node.operand(isFound);
       int picked =
           node.compute(OperationCode.GATHER, like, Shape.of(most), scores, node.int32(0), indexes);
-      node.emit(OperationCode.MUL, List.of(picked, isFound, none), node.out(1));
+      node.emit(OperationCode.MUL, node.out(1), picked, isFound, none);
     }
     number(isFound, countOutput);
   }
 
   private void give(int places, int isFound) {
-    node.emit(
-        OperationCode.MUL, List.of(places, whole(isFound, Shape.of(most)), none), node.out(0));
+    node.emit(OperationCode.MUL, node.out(0), places, whole(isFound, Shape.of(most)), none);
   }
 
   private int whole(int reals, Shape shape) {
-    int whole = node.temporary(OperandCode.TENSOR_INT32, shape, Quantization.NONE);
-    node.emit(OperationCode.CAST, List.of(reals), whole);
-    return whole;
+    return node.compute(OperationCode.CAST, OperandCode.TENSOR_INT32, shape, reals);
   }
 
   private void number(int isFound, int output) {
@@ -142,7 +134,7 @@ final class Suppression {
             isFound,
             node.int32Vector(0),
             node.bool(true));
-    node.emit(OperationCode.CAST, List.of(sum), node.out(output));
+    node.emit(OperationCode.CAST, node.out(output), sum);
   }
 
   private int pair(OperationCode code, int first, int second) {
@@ -218,7 +210,7 @@ final class Suppression {
       int place = node.temporary(OperandCode.TENSOR_INT32, Shape.of(1), Quantization.NONE);
       Operand like = node.operand(scores);
       int row = Reshape.reshaped(node, left, Shape.of(1, count));
-      node.emit(OperationCode.ARGMAX, List.of(row, node.int32(1)), place);
+      node.emit(OperationCode.ARGMAX, place, row, node.int32(1));
       taken.add(place);
       best.add(node.compute(OperationCode.GATHER, like, Shape.of(1), left, node.int32(0), place));
       if (round == most - 1) {
@@ -234,13 +226,12 @@ final class Suppression {
       int isGone = node.temporary(OperandCode.TENSOR_BOOL8, each, Quantization.NONE);
       node.emit(
           OperationCode.LOGICAL_OR,
-          List.of(
-              Truths.compared(node, OperationCode.GREATER_EQUAL, overlaps, hidden, each),
-              Truths.compared(node, OperationCode.EQUAL, places, place, each)),
-          isGone);
+          isGone,
+          Truths.compared(node, OperationCode.GREATER_EQUAL, overlaps, hidden, each),
+          Truths.compared(node, OperationCode.EQUAL, places, place, each));
       int fallen = Truths.compared(node, OperationCode.LESS_EQUAL, left, least, each);
       int out = node.temporary(OperandCode.TENSOR_BOOL8, each, Quantization.NONE);
-      node.emit(OperationCode.LOGICAL_OR, List.of(isGone, fallen), out);
+      node.emit(OperationCode.LOGICAL_OR, out, isGone, fallen);
       int lower = pair(OperationCode.MUL, left, factors);
       left = node.compute(OperationCode.SELECT, like, each, out, lowest, lower);
     }
@@ -249,7 +240,7 @@ final class Suppression {
         Truths.reals(
             node, Truths.compared(node, OperationCode.GREATER, found, least, Shape.of(most)));
     give(joined(taken, OperandCode.TENSOR_INT32), isFound);
-    node.emit(OperationCode.MUL, List.of(found, isFound, none), node.out(1));
+    node.emit(OperationCode.MUL, node.out(1), found, isFound, none);
     number(isFound, 2);
   }
 

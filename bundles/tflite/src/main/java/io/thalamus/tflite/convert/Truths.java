@@ -8,7 +8,6 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import java.util.Arrays;
-import java.util.List;
 
 /** Truth values as numbers, of which NNAPI has no cast. */
 final class Truths {
@@ -20,9 +19,7 @@ final class Truths {
   /** The result of a comparison that broadcasts to a shape. */
   static int compared(Node node, OperationCode comparison, int first, int second, Shape shape) {
     node.require(shape.elementCount() <= MOST, "it compares numbers in the shape " + shape);
-    int result = node.temporary(OperandCode.TENSOR_BOOL8, shape, Quantization.NONE);
-    node.emit(comparison, List.of(first, second), result);
-    return result;
+    return node.compute(comparison, OperandCode.TENSOR_BOOL8, shape, first, second);
   }
 
   /** 1 where a condition holds, else 0. */
@@ -32,8 +29,10 @@ final class Truths {
     Operand like = node.operand(numbers);
     node.emit(
         OperationCode.SELECT,
-        List.of(condition, filled(node, like, shape, 1), filled(node, like, shape, 0)),
-        numbers);
+        numbers,
+        condition,
+        filled(node, like, shape, 1),
+        filled(node, like, shape, 0));
     return numbers;
   }
 
@@ -50,9 +49,7 @@ final class Truths {
             numbers,
             node.int32Vector(last),
             node.bool(false));
-    int count = node.temporary(OperandCode.TENSOR_INT32, rest, Quantization.NONE);
-    node.emit(OperationCode.CAST, List.of(sum), count);
-    return count;
+    return node.compute(OperationCode.CAST, OperandCode.TENSOR_INT32, rest, sum);
   }
 
   /** A constant of one element like those of an operand, as it is stored. */

@@ -4,8 +4,6 @@ package io.thalamus.tflite.convert;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Quantization;
-import java.util.List;
 import org.tensorflow.lite.schema.BuiltinOperator;
 
 /** Functions of one number. */
@@ -41,7 +39,7 @@ final class UnaryMath {
         (input, output) -> {
           int least = node.number(node.operand(input), Float.MIN_NORMAL);
           int positive = node.compute(OperationCode.MAXIMUM, input, input, least);
-          node.emit(OperationCode.LOG, List.of(positive), output);
+          node.emit(OperationCode.LOG, output, positive);
         });
   }
 
@@ -55,7 +53,7 @@ final class UnaryMath {
 
   private static void square(Node node) {
     int input = node.in(0);
-    node.emit(OperationCode.MUL, List.of(input, input, node.int32(0)), node.out(0));
+    node.emit(OperationCode.MUL, node.out(0), input, input, node.int32(0));
   }
 
   /** {@code cos(x) = sin(x + pi / 2)}; the sum is rounded as the argument itself was. */
@@ -63,7 +61,7 @@ final class UnaryMath {
     int input = node.in(0);
     int quarter = node.number(node.operand(input), (float) (Math.PI / 2));
     int moved = node.compute(OperationCode.ADD, input, input, quarter, node.int32(0));
-    node.emit(OperationCode.SIN, List.of(moved), node.out(0));
+    node.emit(OperationCode.SIN, node.out(0), moved);
   }
 
   /** {@code ceil(x) = -floor(-x)}, exactly. */
@@ -71,7 +69,7 @@ final class UnaryMath {
     int input = node.in(0);
     int floor =
         node.compute(OperationCode.FLOOR, input, node.compute(OperationCode.NEG, input, input));
-    node.emit(OperationCode.NEG, List.of(floor), node.out(0));
+    node.emit(OperationCode.NEG, node.out(0), floor);
   }
 
   /**
@@ -95,7 +93,7 @@ final class UnaryMath {
     int bound = node.compute(OperationCode.SUB, input, half, less, none);
     int isAbove = compared(node, OperationCode.GREATER, rest, bound);
     int next = node.compute(OperationCode.ADD, input, whole, node.number(data, 1), none);
-    node.emit(OperationCode.SELECT, List.of(isAbove, next, whole), node.out(0));
+    node.emit(OperationCode.SELECT, node.out(0), isAbove, next, whole);
   }
 
   /** One with the sign of a number; 0 and what is no number stay as they are. */
@@ -106,14 +104,12 @@ final class UnaryMath {
     int isBelow = compared(node, OperationCode.LESS, input, zero);
     int isAbove = compared(node, OperationCode.GREATER, input, zero);
     int least = node.compute(OperationCode.SELECT, input, isBelow, spread(node, data, -1), input);
-    node.emit(OperationCode.SELECT, List.of(isAbove, spread(node, data, 1), least), node.out(0));
+    node.emit(OperationCode.SELECT, node.out(0), isAbove, spread(node, data, 1), least);
   }
 
   private static int compared(Node node, OperationCode comparison, int input, int other) {
-    int result =
-        node.temporary(OperandCode.TENSOR_BOOL8, node.operand(input).shape(), Quantization.NONE);
-    node.emit(comparison, List.of(input, other), result);
-    return result;
+    return node.compute(
+        comparison, OperandCode.TENSOR_BOOL8, node.operand(input).shape(), input, other);
   }
 
   /** A number as often as there are elements, which NNAPI's SELECT wants. */

@@ -57,7 +57,7 @@ final class Unsigned {
       }
       int output = node.out(0);
       int chosen = node.compute(operation, output, turned.get(0), turned.get(1));
-      node.emit(ThalamusExtension.BITWISE_XOR, List.of(chosen, lowest(node)), output);
+      node.emit(ThalamusExtension.BITWISE_XOR, output, chosen, lowest(node));
       return true;
     }
     if (operation == ThalamusExtension.RIGHT_SHIFT) {
@@ -79,10 +79,8 @@ final class Unsigned {
   }
 
   private static int compared(Node node, OperationCode code, int operand, int other) {
-    int result =
-        node.temporary(OperandCode.TENSOR_BOOL8, node.operand(operand).shape(), Quantization.NONE);
-    node.emit(code, List.of(operand, other), result);
-    return result;
+    return node.compute(
+        code, OperandCode.TENSOR_BOOL8, node.operand(operand).shape(), operand, other);
   }
 
   /** By one place, where the sign is turned away, then by the others. */
@@ -133,11 +131,8 @@ final class Unsigned {
   }
 
   private static int real(Node node, int operand) {
-    int real =
-        node.temporary(
-            OperandCode.TENSOR_FLOAT32, node.operand(operand).shape(), Quantization.NONE);
-    node.emit(OperationCode.CAST, List.of(operand), real);
-    return real;
+    return node.compute(
+        OperationCode.CAST, OperandCode.TENSOR_FLOAT32, node.operand(operand).shape(), operand);
   }
 
   /** The bits of reals whose fractions are cut off. */
@@ -149,7 +144,7 @@ final class Unsigned {
     int least = node.compute(OperationCode.SELECT, real, isLarge, rest, real);
     int whole =
         node.temporary(OperandCode.TENSOR_INT32, node.operand(real).shape(), Quantization.NONE);
-    node.emit(OperationCode.CAST, List.of(least), whole);
+    node.emit(OperationCode.CAST, whole, least);
     return node.compute(OperationCode.SELECT, whole, isLarge, turned(node, whole), whole);
   }
 
@@ -158,9 +153,8 @@ final class Unsigned {
     int none = node.int32(NO_ACTIVATION);
     Shape shape = node.operand(operand).shape();
     int wide = node.temporary(WideTypes.TENSOR_INT64, shape, Quantization.NONE);
-    node.emit(ThalamusExtension.CAST, List.of(high(node, operand)), wide);
-    int checked = node.temporary(node.operand(operand), shape);
-    node.emit(ThalamusExtension.CAST, List.of(wide), checked);
+    node.emit(ThalamusExtension.CAST, wide, high(node, operand));
+    int checked = node.compute(ThalamusExtension.CAST, node.operand(operand), shape, wide);
     int nothing = node.compute(OperationCode.MUL, operand, checked, node.int32Vector(0), none);
     return node.compute(OperationCode.ADD, operand, operand, nothing, none);
   }

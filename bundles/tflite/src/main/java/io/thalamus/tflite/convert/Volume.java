@@ -149,15 +149,14 @@ final class Volume {
     int sums = node.temporary(node.operand(input), Shape.NONE);
     node.emit(
         OperationCode.CONV_2D,
-        List.of(
-            images,
-            filter(node, window, true),
-            bias(node, 3, channels),
-            node.int32(VALID),
-            node.int32(1),
-            node.int32(1),
-            node.int32(node.fused(node.get(options::fusedActivationFunction)))),
-        sums);
+        sums,
+        images,
+        filter(node, window, true),
+        bias(node, 3, channels),
+        node.int32(VALID),
+        node.int32(1),
+        node.int32(1),
+        node.int32(node.fused(node.get(options::fusedActivationFunction))));
     int output = node.out(0);
     node.builder().reshape(output, Shape.of(sizes));
     Reshape.emit(node, sums, output);
