@@ -6,9 +6,12 @@ import io.thalamus.driver.FramedPreparedModel;
 import io.thalamus.driver.RequestArguments;
 import io.thalamus.driver.tiles.Job;
 import io.thalamus.driver.tiles.Workers;
+import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionProfile;
 import io.thalamus.hal.ExecutionResult;
 import io.thalamus.hal.ExecutionResult.Failed;
+import io.thalamus.hal.Request;
 import io.thalamus.memory.BulkCopy;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
@@ -113,13 +116,25 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
     return arguments.completed(timing, bytesIn, bytesOut);
   }
 
+  /**
+   * Executes by one thread, since nobody is told of its tiles; with the scalar twins of kernels
+   * until vectors are warm.
+   */
+  @Override
+  public ExecutionProfile profile(Request request) throws DeviceException {
+    return new ExecutionProfile(operationNanos(request), 0, 0);
+  }
+
   private Failed runSteps(Frame frame, ExecutionConfig config) {
     Job job = frame.job();
     // One that was stopped may have left its own.
     frame.takeFailure();
-    int place = workers.register(job);
+    long[] profiled = profiled();
+    int place = profiled == null ? workers.register(job) : -1;
     try {
-      for (Step step : program.steps()) {
+      for (int i = 0; i < program.steps().size(); i++) {
+        Step step = program.steps().get(i);
+        long start = profiled == null ? 0 : System.nanoTime();
         Failed stopped = job.pass(config, workers);
         if (stopped != null) {
           return stopped;
@@ -139,12 +154,17 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
         if (failure != null) {
           return new Failed(ErrorStatus.GENERAL_FAILURE, failure);
         }
+        if (profiled != null) {
+          profiled[program.operations().get(i)] += System.nanoTime() - start;
+        }
       }
       return null;
     } catch (IllegalStateException e) {
       return new Failed(ErrorStatus.GENERAL_FAILURE, e.getMessage());
     } finally {
-      workers.unregister(place);
+      if (profiled == null) {
+        workers.unregister(place);
+      }
     }
   }
 

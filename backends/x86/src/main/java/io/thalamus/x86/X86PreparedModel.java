@@ -10,9 +10,7 @@ import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.ExecutionProfile;
 import io.thalamus.hal.ExecutionResult;
-import io.thalamus.hal.ExecutionResult.Completed;
 import io.thalamus.hal.ExecutionResult.Failed;
-import io.thalamus.hal.ExecutionResult.OutputInsufficientSize;
 import io.thalamus.hal.Request;
 import io.thalamus.memory.BulkCopy;
 import io.thalamus.model.ErrorStatus;
@@ -32,7 +30,6 @@ import io.thalamus.x86.kernel.CheckedIndexes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -40,9 +37,6 @@ import java.util.List;
  * given back when it is closed and the last run has ended.
  */
 final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
-  /** The times of operations, while a run is to tell them. */
-  private static final ScopedValue<long[]> PROFILED = ScopedValue.newInstance();
-
   private final Program program;
   private final Level level;
   private final Workers workers;
@@ -181,23 +175,11 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
   /** Calls are made one after the other, and the last of an operation ends its time. */
   @Override
   public ExecutionProfile profile(Request request) throws DeviceException {
-    long[] nanos = new long[program.operations().length];
-    ExecutionResult result =
-        ScopedValue.where(PROFILED, nanos).call(() -> execute(request, ExecutionConfig.DEFAULT));
-    return switch (result) {
-      case Completed _ ->
-          new ExecutionProfile(
-              Arrays.stream(nanos).boxed().toList(),
-              Peak.measure(level, false),
-              Peak.measure(level, true));
-      case Failed failed -> throw new DeviceException(failed.status(), failed.message());
-      case OutputInsufficientSize _ ->
-          throw DeviceException.failure("an output of the request is too small");
-    };
+    return new ExecutionProfile(
+        operationNanos(request), Peak.measure(level, false), Peak.measure(level, true));
   }
 
-  private Failed profile(X86Frame frame, ExecutionConfig config) {
-    long[] nanos = PROFILED.get();
+  private Failed profile(X86Frame frame, ExecutionConfig config, long[] nanos) {
     int first = 0;
     for (int i = 0; i < nanos.length; i++) {
       int end = program.operations()[i];
@@ -220,8 +202,9 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
     Job job = frame.job();
     int place = workers.register(job);
     try {
-      if (PROFILED.isBound()) {
-        return profile(frame, config);
+      long[] profiled = profiled();
+      if (profiled != null) {
+        return profile(frame, config, profiled);
       }
       int first = 0;
       for (Group group : program.groups()) {

@@ -20,6 +20,7 @@ import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.Timing;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -37,6 +38,9 @@ import java.util.concurrent.ConcurrentHashMap;
  * @param <F> the memory of one run
  */
 public abstract class FramedPreparedModel<F> implements PreparedModel {
+  /** The times of operations, while a run is to tell them. */
+  private static final ScopedValue<long[]> PROFILED = ScopedValue.newInstance();
+
   private final Subgraph graph;
   private final TableDevice device;
 
@@ -116,6 +120,28 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
     } catch (DeviceException e) {
       return new Failed(e.status(), e.getMessage());
     }
+  }
+
+  /**
+   * Executes once with {@link #profiled}.
+   *
+   * @return by operation of the graph, its time in nanoseconds
+   */
+  protected final List<Long> operationNanos(Request request) throws DeviceException {
+    long[] nanos = new long[graph.operations().size()];
+    ExecutionResult result =
+        ScopedValue.where(PROFILED, nanos).call(() -> execute(request, ExecutionConfig.DEFAULT));
+    return switch (result) {
+      case Completed _ -> Arrays.stream(nanos).boxed().toList();
+      case Failed failed -> throw new DeviceException(failed.status(), failed.message());
+      case OutputInsufficientSize _ ->
+          throw DeviceException.failure("an output of the request is too small");
+    };
+  }
+
+  /** Returns where a run in this thread writes the time of each operation; null if it does not. */
+  protected static long[] profiled() {
+    return PROFILED.isBound() ? PROFILED.get() : null;
   }
 
   /** Returns the time if it is measured: a look at the clock costs what a small model does. */

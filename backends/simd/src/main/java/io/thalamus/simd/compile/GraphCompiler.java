@@ -83,7 +83,7 @@ public final class GraphCompiler {
     List<Node> nodes = new ArrayList<>();
     for (int i = 0; i < lowerings.size(); i++) {
       Operation declared = graph.graph().operations().get(i);
-      nodes.add(Node.of(declared, graph.operations().get(i), lowerings.get(i)));
+      nodes.add(Node.of(i, declared, graph.operations().get(i), lowerings.get(i)));
     }
     return new GraphCompiler(graph, Fusion.fuse(graph, nodes), budget, config, weights).compile();
   }
@@ -155,14 +155,17 @@ public final class GraphCompiler {
     }
     Tensors places = new Tensors(tensors, weights);
     List<Step> steps = new ArrayList<>();
+    List<Integer> operations = new ArrayList<>();
     for (Node node : nodes) {
       Checkpoint.pass(config);
       if (!node.lowering().isAlias()) {
         steps.add(node.lowering().lower(node, places, budget));
+        operations.add(node.index());
       }
     }
     return new Program(
         steps,
+        operations,
         graph.graph().inputIndexes().stream().map(places::get).toList(),
         graph.graph().outputIndexes().stream().map(places::get).toList(),
         constants,

@@ -10,6 +10,7 @@ import java.util.OptionalInt;
 /**
  * One operation of the graph with what has been fused into it. Immutable.
  *
+ * @param index of the operation in the graph
  * @param operation with shapes and parameters
  * @param inputs by input, the operand of the graph
  * @param outputs the operands that it writes, in the end
@@ -18,6 +19,7 @@ import java.util.OptionalInt;
  * @param activation what is applied to float results in the end
  */
 public record Node(
+    int index,
     ResolvedOperation operation,
     List<Integer> inputs,
     List<Integer> outputs,
@@ -34,8 +36,9 @@ public record Node(
     return outputs.get(0);
   }
 
-  static Node of(Operation declared, ResolvedOperation operation, Lowering lowering) {
+  static Node of(int index, Operation declared, ResolvedOperation operation, Lowering lowering) {
     return new Node(
+        index,
         operation,
         declared.inputs(),
         declared.outputs(),
@@ -46,12 +49,13 @@ public record Node(
 
   /** The node followed by an activation into another operand. */
   Node then(FusedActivation next, int result) {
-    return new Node(operation, inputs, List.of(result), lowering, added, next);
+    return new Node(index, operation, inputs, List.of(result), lowering, added, next);
   }
 
   /** The node with an operand added to it, and then an activation, into another operand. */
   Node plus(int other, FusedActivation next, int result) {
-    return new Node(operation, inputs, List.of(result), lowering, OptionalInt.of(other), next);
+    return new Node(
+        index, operation, inputs, List.of(result), lowering, OptionalInt.of(other), next);
   }
 
   /** Returns true if nothing has been fused into it that another addition would come after. */

@@ -8,6 +8,7 @@ import java.util.function.ToIntFunction;
  * A compiled graph: steps that are run one after the other in a frame. Immutable.
  *
  * @param steps bound to their places
+ * @param operations by step, the operation of the graph that it computes, alone or with others
  * @param inputs by input of the graph, its place
  * @param outputs by output of the graph, its place
  * @param constants that stand in the frame
@@ -15,12 +16,14 @@ import java.util.function.ToIntFunction;
  */
 public record Program(
     List<Step> steps,
+    List<Integer> operations,
     List<Tensor> inputs,
     List<Tensor> outputs,
     List<Tensor> constants,
     List<Integer> sizes) {
   public Program {
     steps = List.copyOf(steps);
+    operations = List.copyOf(operations);
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);
     constants = List.copyOf(constants);

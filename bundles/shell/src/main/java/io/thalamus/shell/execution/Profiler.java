@@ -46,7 +46,8 @@ public final class Profiler {
   /**
    * Executes on a device for some time.
    *
-   * @return of each operation its median, and the best that was seen of the processor
+   * @return of each operation its median in the latter half of the executions, when code is
+   *     compiled, and the best that was seen of the processor
    * @throws CommandException where an output has no size before the execution
    * @throws DeviceException where the device cannot tell, or fails
    */
@@ -59,9 +60,10 @@ public final class Profiler {
       while (all.size() < LEAST_EXECUTIONS || System.nanoTime() < end) {
         all.add(prepared.profile(request));
       }
+      List<ExecutionProfile> latter = all.subList(all.size() / 2, all.size());
       return new ExecutionProfile(
           IntStream.range(0, model.main().operations().size())
-              .mapToObj(i -> median(all.stream().mapToLong(one -> one.nanos().get(i)).toArray()))
+              .mapToObj(i -> median(latter.stream().mapToLong(one -> one.nanos().get(i)).toArray()))
               .toList(),
           all.stream().mapToDouble(ExecutionProfile::floatPeak).max().orElse(0),
           all.stream().mapToDouble(ExecutionProfile::bytePeak).max().orElse(0));

@@ -24,6 +24,9 @@ public record ProfileResult(String model, String device, List<Part> parts, Style
   private static final double GIGA = 1e9;
   private static final double PERCENT = 100;
 
+  /** Columns of a result in the text. */
+  private static final int WIDEST = 60;
+
   /**
    * One operation.
    *
@@ -73,7 +76,7 @@ public record ProfileResult(String model, String device, List<Part> parts, Style
       table.row(
           Integer.toString(i),
           Table.painted(part.operation(), style::bold),
-          part.result(),
+          shortened(part.result()),
           part.nanos() == 0 ? "" : Units.time(Duration.ofNanos(part.nanos())),
           part.nanos() == 0 ? "" : percent(PERCENT * part.nanos() / total),
           part.roof().isEmpty()
@@ -88,6 +91,15 @@ public record ProfileResult(String model, String device, List<Part> parts, Style
             "%s for all operations on %s by one thread; each time is a median"
                 .formatted(Units.time(Duration.ofNanos(total)), device))
         .toString();
+  }
+
+  /** Returns a name that a converter made of many, less its middle; type and dimensions follow. */
+  private static String shortened(String result) {
+    return result.length() <= WIDEST
+        ? result
+        : result.substring(0, WIDEST / 3)
+            + "…"
+            + result.substring(result.length() - WIDEST * 2 / 3);
   }
 
   private static String percent(double value) {

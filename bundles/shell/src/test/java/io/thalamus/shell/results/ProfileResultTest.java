@@ -43,6 +43,21 @@ class ProfileResultTest {
   }
 
   @Test
+  void aNameThatAConverterMadeOfManyLosesItsMiddle() {
+    String name =
+        "expanded_conv/project/add_fold;".repeat(9) + " TENSOR_QUANT8_ASYMM 1x112x112x960";
+    Part part =
+        new Part("DEPTHWISE_CONV_2D", name, 1, OptionalLong.empty(), OptionalDouble.empty());
+    ProfileResult named = new ProfileResult("m.tflite", "fast", List.of(part), Style.PLAIN);
+    String line = named.text().lines().toList().get(1);
+    assertTrue(line.length() < 120, line);
+    assertTrue(
+        line.contains(" expanded_conv/") && line.contains(" TENSOR_QUANT8_ASYMM 1x112x112x960 "),
+        line);
+    assertTrue(named.data().toString().contains(name));
+  }
+
+  @Test
   void numbersThatAreNotKnownAreLeftOut() {
     List<?> operations = (List<?>) ((Map<?, ?>) result.data()).get("operations");
     assertEquals(
