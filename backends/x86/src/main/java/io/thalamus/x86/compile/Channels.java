@@ -16,12 +16,6 @@ import java.util.List;
  * of the filter have a function, so that those at an edge need no copy between zeros. Used once.
  */
 final class Channels {
-  /** Bytes that stay in a cache of the second level beside others. */
-  private static final long MOST_KEPT = 1 << 18;
-
-  /** Products of a call: about a tenth of a millisecond. */
-  private static final long MOST_PRODUCTS = 1 << 22;
-
   /** Floats of a call that repeats channels. */
   private static final int MOST_REPEATED = 1 << 15;
 
@@ -107,7 +101,8 @@ final class Channels {
    */
   private void emit() {
     long read = (long) input.dimension(2) * height.stride();
-    int most = Math.clamp(MOST_KEPT / ((read + result.dimension(2)) * cell), 1, 1 << 16);
+    int most =
+        Math.clamp(Convolution.MOST_KEPT / ((read + result.dimension(2)) * cell), 1, 1 << 16);
     List<Lines> all = lines();
     for (int batch = 0; batch < input.dimension(0); batch++) {
       for (Lines lines : all) {
@@ -167,7 +162,7 @@ final class Channels {
     program.callInParts(
         function,
         count,
-        Math.max(1, MOST_PRODUCTS / products),
+        Math.max(1, Convolution.MOST_PRODUCTS / products),
         source.at(from * input.dimension(2) * cell + channel),
         operands.output().at(to * result.dimension(2) * cell + channel),
         panel.at());

@@ -30,10 +30,10 @@ import java.util.function.Supplier;
 /** Float convolutions and products of matrices. */
 public final class Convolution {
   /** Bytes that stay in a cache of the second level beside others. */
-  private static final long MOST_KEPT = 1 << 18;
+  static final long MOST_KEPT = 1 << 18;
 
   /** Products of a call: about a tenth of a millisecond. */
-  private static final long MOST_PRODUCTS = 1 << 22;
+  static final long MOST_PRODUCTS = 1 << 22;
 
   /** Calls of an operation. */
   private static final long MOST_CALLS = 1 << 16;

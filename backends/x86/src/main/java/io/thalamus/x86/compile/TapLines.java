@@ -34,9 +34,6 @@ record TapLines(
     int rowStep,
     int resultStep,
     FusedActivation activation) {
-  /** Products of a call: about a tenth of a millisecond. */
-  private static final long MOST_PRODUCTS = 1 << 22;
-
   /** Vectors of channels at a time. */
   private static final int VECTORS = 2;
 
@@ -84,7 +81,7 @@ record TapLines(
       Call call, Line line, Panel panel, Place source, Place output, ProgramBuilder program) {
     Taps taps = call.taps();
     long products = (long) taps.rows() * panel.channels() * height * width * run;
-    int most = (int) Math.max(1, MOST_PRODUCTS / products);
+    int most = (int) Math.max(1, Convolution.MOST_PRODUCTS / products);
     program.callInParts(
         taps,
         call.blocks(),
