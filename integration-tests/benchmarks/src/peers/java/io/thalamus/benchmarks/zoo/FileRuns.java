@@ -37,9 +37,12 @@ final class FileRuns {
     this.isMemoryAsked = isMemoryAsked;
   }
 
-  /** Runs a file, and prints what it finds. */
-  void run(Path file) throws Exception {
-    String name = file.getFileName().toString();
+  /**
+   * Runs a file, and prints what it finds.
+   *
+   * @param name that the table has for it
+   */
+  void run(Path file, String name) throws Exception {
     String format = name.substring(name.lastIndexOf('.') + 1);
     String verdict;
     String text;

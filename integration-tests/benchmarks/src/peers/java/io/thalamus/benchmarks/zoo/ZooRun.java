@@ -2,7 +2,10 @@
 package io.thalamus.benchmarks.zoo;
 
 import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
+import java.nio.file.FileVisitOption;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -13,9 +16,10 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * The entry of {@code integration-tests/run zoo}: every model file of a folder, with inputs by
- * seed, run here and by the engines that the format comes from, as a table and as {@code name =
- * value} lines. Fails where a result is wrong, or more than one in twenty files is refused.
+ * The entry of {@code integration-tests/run zoo}: every model file in a folder and in its folders,
+ * with inputs by seed, run here and by the engines that the format comes from, as a table and as
+ * {@code name = value} lines. Fails where a result is wrong, or more than one in twenty files is
+ * refused.
  *
  * <p>A native engine may end its process; so the files are run in another one than this, which is
  * started anew for the rest.
@@ -24,9 +28,10 @@ public final class ZooRun {
   private static final String USAGE =
       """
       usage: integration-tests/run zoo --dir DIR [--option VALUE]...
-        --dir DIR        the files; NAME.inputs beside NAME.onnx may hold lines
-                         "INPUT DIMENSIONS [LOW HIGH]", and an empty line after each run
-        --only TEXT      files whose name has it
+        --dir DIR        the files, and those of folders in it; NAME.inputs beside NAME.onnx may
+                         hold lines "INPUT DIMENSIONS [LOW HIGH]", and an empty line after each
+                         run
+        --only TEXT      files whose name, from DIR on, has it
         --devices LIST   (cpu,simd,x86)
         --seed N         of the inputs (1)
         --time yes       runs each file and its peer in turns: the median of the ratios of their
@@ -61,24 +66,40 @@ public final class ZooRun {
       System.exit(0);
     }
     List<Path> files;
-    try (Stream<Path> found = Files.list(Path.of(folder))) {
+    try (Stream<Path> found = Files.walk(Path.of(folder), FileVisitOption.FOLLOW_LINKS)) {
       files =
           found
               .filter(file -> file.toString().matches(".*\\.(tflite|onnx)"))
-              .filter(file -> file.getFileName().toString().contains(only))
+              .filter(file -> name(folder, file).contains(only))
               .sorted()
               .toList();
+    } catch (UncheckedIOException | IOException e) {
+      System.err.println("cannot read " + folder + ": " + e);
+      System.exit(2);
+      return;
+    }
+    if (files.isEmpty()) {
+      System.err.println(
+          "there is no .tflite or .onnx file in "
+              + folder
+              + (only.isEmpty() ? "" : " whose name has " + only));
+      System.exit(2);
     }
     if (first.isEmpty()) {
-      System.exit(inProcesses(files, arguments) ? 0 : 1);
+      List<String> names = files.stream().map(file -> name(folder, file)).toList();
+      System.exit(inProcesses(names, arguments) ? 0 : 1);
     }
     try (Ours ours = Ours.start(devices)) {
       FileRuns runs = new FileRuns(ours, seed, isTimeAsked, isMemoryAsked);
       for (Path file : files.subList(Integer.parseInt(first), files.size())) {
-        runs.run(file);
+        runs.run(file, name(folder, file));
       }
     }
     System.exit(0);
+  }
+
+  private static String name(String folder, Path file) {
+    return Path.of(folder).relativize(file).toString();
   }
 
   private static String take(Map<String, String> options, String name, String otherwise) {
@@ -87,7 +108,7 @@ public final class ZooRun {
   }
 
   /** Runs all files; returns whether the promise is kept. */
-  private static boolean inProcesses(List<Path> files, String... arguments) throws Exception {
+  private static boolean inProcesses(List<String> files, String... arguments) throws Exception {
     Tally tally = new Tally();
     while (tally.files() < files.size()) {
       List<String> with = new ArrayList<>(List.of(arguments));
@@ -98,7 +119,7 @@ public final class ZooRun {
       }
       int status = process.waitFor();
       if (tally.files() < files.size()) {
-        tally.ended(files.get(tally.files()).getFileName().toString(), status);
+        tally.ended(files.get(tally.files()), status);
       }
     }
     return tally.summary();
