@@ -7,6 +7,7 @@ import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.api.Plan.PlannedOperation;
 import io.thalamus.api.Tensor;
 import io.thalamus.console.Arguments;
 import io.thalamus.console.Candidates;
@@ -32,6 +33,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.Descriptor;
 import org.osgi.framework.BundleContext;
@@ -144,17 +146,27 @@ public final class BenchCommand extends Command {
     }
   }
 
-  /** The first device that has all operations; those that are asked for come in their order. */
+  /**
+   * The first device that has all operations: of those that are asked for in their order, else of
+   * those of the plan, else of all.
+   */
   private Result profile(
       Invocation invocation,
       OpenModel model,
       List<Tensor> values,
       CompilationOptions options,
-      Duration time) {
+      Duration time)
+      throws NeuralNetworksException {
     Profiler profiler = new Profiler(model.model(), values);
     List<String> wanted = options.devices();
     if (wanted.isEmpty()) {
-      wanted = networks.devices().stream().map(DeviceDescription::id).toList();
+      wanted =
+          Stream.concat(
+                  networks.plan(model.model(), options).operations().stream()
+                      .map(PlannedOperation::device),
+                  networks.devices().stream().map(DeviceDescription::id))
+              .distinct()
+              .toList();
     }
     List<String> refusals = new ArrayList<>();
     for (String id : wanted) {
