@@ -20,6 +20,7 @@ import io.thalamus.model.reader.ModelFile;
 import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.OpenModel;
 import io.thalamus.shell.session.Kept;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -27,6 +28,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.osgi.framework.BundleContext;
 
 /** Models that stay loaded, and measurements of them. */
 class LifeTest {
@@ -45,7 +47,7 @@ class LifeTest {
             new RunCommand(models),
             new InfoCommand(models),
             new PlanCommand(networks, models, new FakeDryRuns()),
-            new BenchCommand(null, networks, models, new FakeCache()),
+            new BenchCommand(withoutServices(), networks, models, new FakeCache()),
             new BurstCommand(networks, models));
     SubgraphBuilder builder = new SubgraphBuilder();
     OperandCode type = OperandCode.TENSOR_FLOAT32;
@@ -176,6 +178,25 @@ class LifeTest {
     networks.failure = ExecutionReport.failed(ResultCode.OP_FAILED, "no more");
     assertFails("OP_FAILED: no more", "nn:burst digits/model.tflite --seconds 0.1");
     assertEquals(0, networks.open.get());
+  }
+
+  private static BundleContext withoutServices() {
+    return (BundleContext)
+        Proxy.newProxyInstance(
+            LifeTest.class.getClassLoader(),
+            new Class<?>[] {BundleContext.class},
+            (_, _, _) -> List.of());
+  }
+
+  @Test
+  void aProfileBeginsWithTheDeviceOfThePlan() throws Exception {
+    networks.devices =
+        List.of(
+            FakeNetworks.device("simd", 1, DeviceDescription.State.AVAILABLE, ""),
+            FakeNetworks.device("cpu", 1, DeviceDescription.State.AVAILABLE, ""));
+    assertFails(
+        "no device can be profiled: cpu is not here; simd is not here",
+        "nn:bench digits/model.tflite --profile");
   }
 
   @Test
