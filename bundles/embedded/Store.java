@@ -5,6 +5,9 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.stream.Stream;
 import java.util.zip.CRC32;
@@ -13,13 +16,15 @@ import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
 
 /**
- * Rewrites the jars below a folder without compression. The jar that they go into compresses each
- * as one piece, which makes it a third smaller, and their classes need not be inflated one by one.
+ * Prepares the contents of the jar. The jars below the first folder are rewritten without
+ * compression: the jar that they go into compresses each as one piece, which makes it a third
+ * smaller, and their classes need not be inflated one by one. Beside them a file names the digest
+ * of each jar in the second folder, whose classes go into the jar.
  */
 final class Store {
   private Store() {}
 
-  public static void main(String[] args) throws IOException {
+  public static void main(String[] args) throws IOException, NoSuchAlgorithmException {
     List<Path> jars;
     try (Stream<Path> files = Files.walk(Path.of(args[0]))) {
       jars = files.filter(file -> file.toString().endsWith(".jar")).toList();
@@ -27,6 +32,21 @@ final class Store {
     for (Path jar : jars) {
       Files.write(jar, stored(jar));
     }
+    Files.writeString(Path.of(args[0], "code.sha256"), digests(Path.of(args[1])));
+  }
+
+  private static String digests(Path folder) throws IOException, NoSuchAlgorithmException {
+    StringBuilder text = new StringBuilder();
+    try (Stream<Path> files = Files.list(folder)) {
+      for (Path jar : files.sorted().toList()) {
+        byte[] digest = MessageDigest.getInstance("SHA-256").digest(Files.readAllBytes(jar));
+        text.append(jar.getFileName())
+            .append(' ')
+            .append(HexFormat.of().formatHex(digest))
+            .append('\n');
+      }
+    }
+    return text.toString();
   }
 
   private static byte[] stored(Path jar) throws IOException {

@@ -2,10 +2,13 @@
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
+import io.thalamus.api.CacheOptions;
+import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.Network;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Tensor;
 import io.thalamus.embedded.Thalamus;
+import io.thalamus.model.CacheToken;
 import io.thalamus.model.Shape;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -56,6 +59,8 @@ final class Uses {
       case "devices" -> devices(samples, Path.of(args[2]));
       case "onnx" -> onnx();
       case "settings" -> settings(samples, Path.of(args[2]));
+      case "own" -> own(samples, Path.of(args[2]), Path.of(args[3]));
+      case "stored" -> stored(samples);
       case "loader" -> loader(alone(Path.of(args[2]).toUri().toURL()));
       case "nested" -> loader(new Nested(Path.of(args[2])));
       default -> throw new IllegalArgumentException(args[0]);
@@ -276,6 +281,45 @@ final class Uses {
       System.out.println(
           failure(() -> thalamus.configure("io.thalamus.npu", Map.of("rows", new Object())))
               .replaceAll("java.lang.Object@[0-9a-f]+|: java.*", "..."));
+    }
+  }
+
+  /** A device of the jar itself gets settings, and is replaced by a bundle, or stays. */
+  private static void own(Path samples, Path cpu, Path broken) throws Exception {
+    List<List<String>> seen = new CopyOnWriteArrayList<>();
+    try (Thalamus thalamus = Thalamus.start();
+        Network digits = thalamus.network(samples.resolve("digits.tflite"))) {
+      Thalamus.Registration registration = thalamus.onDevices(seen::add);
+      thalamus.configure("io.thalamus.simd", Map.of("threads", "1"));
+      System.out.println(seen + " " + digit(digits, samples, 1));
+      System.out.println(
+          failure(() -> thalamus.configure("io.thalamus.simd", Map.of("threads", "many"))));
+      System.out.println(
+          failure(() -> thalamus.configure("io.thalamus.runtime.devices", Map.of("failures", 0))));
+      System.out.println(failure(() -> thalamus.install(broken)));
+      System.out.println(ids(thalamus) + " " + digit(digits, samples, 2));
+      thalamus.install(cpu);
+      System.out.println(ids(thalamus) + " " + digit(digits, samples, 3));
+      thalamus.uninstall("simd");
+      awaited(() -> !digits.compilation().isReplanning());
+      System.out.println(ids(thalamus) + " " + digit(digits, samples, 4));
+      thalamus.uninstall("cpu");
+      System.out.println(ids(thalamus));
+      registration.close();
+    }
+  }
+
+  /** Whatever one instance compiled and stored, the next one takes from there. */
+  private static void stored(Path samples) throws Exception {
+    CacheOptions cache = new CacheOptions(Path.of("compiled"), CacheToken.of(new byte[32]), "");
+    CompilationOptions options = CompilationOptions.DEFAULT.with(cache);
+    for (int start = 0; start < 2; start++) {
+      try (Thalamus thalamus = Thalamus.start(Path.of("storage"));
+          Network digits =
+              Network.open(thalamus.neuralNetworks(), samples.resolve("digits.tflite"), options)) {
+        System.out.println(
+            digits.compilation().caching().getFirst().origin() + " " + digit(digits, samples, 8));
+      }
     }
   }
 

@@ -14,10 +14,17 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.jar.Attributes;
+import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.spi.ToolProvider;
@@ -73,29 +80,121 @@ class EmbeddedTest {
     return outcome.out();
   }
 
-  /** Stored compilations depend on the contracts, whose classes are no bundles here. */
+  /** Stored compilations depend on the code, which is no bundle here. */
   @Test
-  void theJarKnowsTheDigestsOfTheContracts() throws Exception {
-    StringBuilder expected = new StringBuilder();
-    for (String contract : List.of("memory", "model", "api")) {
-      Path jar = ProjectFiles.jar(ProjectFiles.ROOT.resolve("bundles").resolve(contract));
-      byte[] digest = MessageDigest.getInstance("SHA-256").digest(Files.readAllBytes(jar));
-      expected.append(contract + " " + HexFormat.of().withUpperCase().formatHex(digest) + " ");
-    }
+  void theJarKnowsTheDigestsOfItsCode() throws Exception {
     try (JarFile embedded = new JarFile(jar().toFile())) {
-      byte[] text =
-          embedded
-              .getInputStream(embedded.getEntry("META-INF/thalamus/contracts.sha256"))
-              .readAllBytes();
-      assertEquals(expected.toString().strip(), new String(text).strip());
+      List<String> lines =
+          text(embedded, "META-INF/thalamus/code.sha256")
+              .lines()
+              .filter(line -> line.startsWith("io.thalamus."))
+              .toList();
+      List<String> expected = new ArrayList<>();
+      for (Path module : modules(embedded)) {
+        byte[] content = Files.readAllBytes(ProjectFiles.jar(module));
+        byte[] digest = MessageDigest.getInstance("SHA-256").digest(content);
+        String name = "io.thalamus." + module.getFileName() + ".jar ";
+        expected.add(name + HexFormat.of().formatHex(digest));
+      }
+      assertEquals(expected.stream().sorted().toList(), lines);
+    }
+  }
+
+  private static String text(JarFile jar, String entry) throws IOException {
+    return new String(jar.getInputStream(jar.getEntry(entry)).readAllBytes());
+  }
+
+  /** Returns the modules whose classes are the jar's. */
+  private static List<Path> modules(JarFile embedded) throws IOException {
+    List<Path> all = new ArrayList<>();
+    for (String folder : List.of("bundles", "backends")) {
+      try (Stream<Path> modules = Files.list(ProjectFiles.ROOT.resolve(folder))) {
+        modules
+            .filter(module -> !module.endsWith("embedded"))
+            .filter(
+                module ->
+                    embedded.getEntry("io/thalamus/" + module.getFileName() + "/package-info.class")
+                        != null)
+            .forEach(all::add);
+      }
+    }
+    return all;
+  }
+
+  /** The parts are put together by hand here, and by Declarative Services elsewhere. */
+  @Test
+  void noComponentIsForgotten() throws Exception {
+    // A service of each that a program has no use for, or that stands for a framework's.
+    Set<String> leftOut =
+        Set.of(
+            "io.thalamus.runtime.CompilationCacheComponent",
+            "io.thalamus.runtime.Readiness",
+            "io.thalamus.runtime.caching.BundleDigests",
+            "io.thalamus.runtime.partition.NnapiPolicy");
+    String container =
+        Files.readString(
+            ProjectFiles.ROOT.resolve(
+                "bundles/embedded/src/main/java/io/thalamus/embedded/container/Container.java"));
+    Set<String> missing = new TreeSet<>();
+    int components = 0;
+    try (JarFile embedded = new JarFile(jar().toFile())) {
+      for (Path module : modules(embedded)) {
+        try (JarFile bundle = new JarFile(ProjectFiles.jar(module).toFile())) {
+          for (JarEntry entry : Collections.list(bundle.entries())) {
+            String name = entry.getName();
+            if (name.startsWith("OSGI-INF/io.thalamus.") && name.endsWith(".xml")) {
+              Matcher type =
+                  Pattern.compile("implementation class=\"([^\"]+)\"").matcher(text(bundle, name));
+              assertTrue(type.find(), name);
+              components++;
+              if (!leftOut.contains(type.group(1))
+                  && !container.contains("import " + type.group(1) + ";")) {
+                missing.add(type.group(1));
+              }
+            }
+          }
+        }
+      }
+    }
+    assertEquals(Set.of(), missing);
+    assertTrue(components > leftOut.size(), components + " components");
+  }
+
+  /** The time of a start is that of classes: none of a framework's before a bundle is installed. */
+  @Test
+  void aFrameworkIsStartedForTheFirstBundleThatIsInstalled() throws Exception {
+    Path npu = ProjectFiles.DISTRIBUTION.resolve("devices/io.thalamus.npu.jar");
+    Pattern framework = Pattern.compile("^org\\.(osgi|apache\\.felix)\\.[\\w.$]+ source: .*");
+    for (boolean installs : List.of(false, true)) {
+      Path loaded = directory.resolve("loaded-" + installs);
+      List<String> words =
+          new ArrayList<>(
+              List.of(
+                  VECTORS,
+                  "-Xlog:class+load:file=" + loaded + "::filecount=0",
+                  "-cp",
+                  jar().toString(),
+                  USES.toString(),
+                  installs ? "devices" : "inputs",
+                  SAMPLES.toString(),
+                  npu.toString()));
+      Outcome outcome = java(words.toArray(String[]::new));
+      assertEquals(0, outcome.status(), outcome::err);
+      try (Stream<String> lines = Files.lines(loaded)) {
+        List<String> classes =
+            lines
+                .map(line -> line.substring(line.lastIndexOf(']') + 1).strip())
+                .filter(framework.asMatchPredicate())
+                .toList();
+        assertEquals(installs, !classes.isEmpty(), classes::toString);
+      }
     }
   }
 
   @Test
   void withoutVectorsOthersServeAndOneLineSaysWhy() throws Exception {
     String simd =
-        "io.thalamus.simd does not start: nothing here has the package jdk.incubator.vector; the"
-            + " JVM wants --add-modules=jdk.incubator.vector";
+        "the device simd is not available: start java with --add-modules=jdk.incubator.vector";
     String x86 = ", the device x86 is not available: start java with " + NATIVE;
     String digits = "0 1 2 3 4 5 6 7 8 9 ";
     assertEquals(List.of(digits + "[" + simd + "]", "UNMAPPABLE"), uses(NATIVE, "all"));
@@ -200,6 +299,35 @@ class EmbeddedTest {
             "[false, true, false, true]",
             "BAD_DATA: io.thalamus.npu cannot take {rows=...}..."),
         uses(VECTORS, "settings", npu));
+  }
+
+  @Test
+  void devicesOfTheJarAreConfiguredAndReplacedAsBundlesAre() throws Exception {
+    Path cpu = ProjectFiles.DISTRIBUTION.resolve("devices/io.thalamus.cpu.jar");
+    Path broken = directory.resolve("broken.jar");
+    Manifest manifest = new Manifest();
+    manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
+    manifest.getMainAttributes().putValue("Bundle-ManifestVersion", "2");
+    manifest.getMainAttributes().putValue("Bundle-SymbolicName", "io.thalamus.simd");
+    manifest.getMainAttributes().putValue("Import-Package", "no.such.thing");
+    new JarOutputStream(Files.newOutputStream(broken), manifest).close();
+    assertEquals(
+        List.of(
+            "[[cpu], [simd, cpu]] 1",
+            "BAD_DATA: io.thalamus.simd cannot take {threads=many}: threads is no number: many",
+            "BAD_DATA: io.thalamus.runtime.devices cannot take {failures=0}: failures must be"
+                + " positive: 0",
+            "BAD_DATA: io.thalamus.simd does not start: nothing here has the package no.such.thing",
+            "[simd, cpu] 2",
+            "[simd, cpu] 3",
+            "[cpu] 4",
+            "[]"),
+        uses(VECTORS, "own", cpu, broken));
+  }
+
+  @Test
+  void storedCompilationsAreTakenByTheNextStart() throws Exception {
+    assertEquals(List.of("STORED 8", "RESTORED 8"), uses(VECTORS, "stored"));
   }
 
   /** As a module, the program names what it needs, in the place of the JVM's option. */

@@ -6,7 +6,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
 /** The configuration of the device. A change makes it leave and come back. */
 @ObjectClassDefinition(name = "Thalamus SIMD device")
-@interface SimdSettings {
+public @interface SimdSettings {
   /** Threads that compute one execution together, its caller included. */
   @AttributeDefinition(
       name = "Threads",

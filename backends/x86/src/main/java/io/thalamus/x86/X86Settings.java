@@ -6,7 +6,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
 /** The configuration of the device. A change makes it leave and come back. */
 @ObjectClassDefinition(name = "Thalamus x86 device")
-@interface X86Settings {
+public @interface X86Settings {
   /** Threads that compute one execution together, its caller included. */
   @AttributeDefinition(
       name = "Threads",

@@ -22,6 +22,11 @@ public final class X86Start {
 
   private static final System.Logger LOG = System.getLogger(X86Start.class.getPackageName());
 
+  /** Returns one line that says why there is no device on a machine that cannot run it. */
+  public static String problem(Machine machine) {
+    return "the device x86 is not available: " + machine.reason();
+  }
+
   /** Called by the component runtime. */
   @Activate
   public X86Start(BundleContext context) {
@@ -31,7 +36,7 @@ public final class X86Start {
       context.registerService(Machine.class, machine, null);
       return;
     }
-    String reason = "the device x86 is not available: " + machine.reason();
+    String reason = problem(machine);
     // Not louder: the device is started wherever it might run, and others compute all the same.
     LOG.log(Level.DEBUG, reason);
     Hashtable<String, Object> properties = new Hashtable<>();

@@ -9,24 +9,23 @@ import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.embedded.container.Container;
-import io.thalamus.embedded.container.FrameworkLoader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.function.Consumer;
 
 /**
  * Thalamus inside a program: the runtime with its devices {@code cpu}, {@code simd} and {@code
- * x86}, in a framework that the program does not see. Device bundles may be installed, updated and
- * uninstalled while networks are open and run.
+ * x86}. Device bundles may be installed, updated and uninstalled while networks are open and run,
+ * in a framework that the program does not see, and that is not started before the first of them.
  *
  * <p>Thread-safe. Owned by whoever started it; {@link #close} ends what was opened here. A JVM may
  * have several, which share nothing but the machine. Its threads are daemons: a program that
@@ -37,13 +36,11 @@ import java.util.function.Consumer;
  */
 public final class Thalamus implements AutoCloseable {
   private final Folder folder;
-  private final FrameworkLoader loader;
   private final Container container;
   private boolean closed;
 
-  private Thalamus(Folder folder, FrameworkLoader loader, Container container) {
+  private Thalamus(Folder folder, Container container) {
     this.folder = folder;
-    this.loader = loader;
     this.container = container;
   }
 
@@ -52,10 +49,10 @@ public final class Thalamus implements AutoCloseable {
    * JVM.
    *
    * @throws NeuralNetworksException with UNMAPPABLE if the temporary folder cannot be written,
-   *     OP_FAILED if the framework does not start
+   *     OP_FAILED if the jar is damaged
    */
   public static Thalamus start() throws NeuralNetworksException {
-    return start(Map.of());
+    return start(Optional.empty());
   }
 
   /**
@@ -71,10 +68,10 @@ public final class Thalamus implements AutoCloseable {
     } catch (IOException e) {
       throw unmappable(storage.toString(), e);
     }
-    return start(Map.of("thalamus.storage", storage.toAbsolutePath().toString()));
+    return start(Optional.of(storage.toAbsolutePath()));
   }
 
-  private static Thalamus start(Map<String, String> properties) throws NeuralNetworksException {
+  private static Thalamus start(Optional<Path> storage) throws NeuralNetworksException {
     Folder folder;
     try {
       folder = Folder.create();
@@ -83,28 +80,13 @@ public final class Thalamus implements AutoCloseable {
     }
     Thalamus started = null;
     try {
-      started = apart(() -> start(folder, properties));
+      started = apart(() -> new Thalamus(folder, new Container(folder.path(), storage)));
       return started;
     } catch (IOException e) {
       throw new NeuralNetworksException(ResultCode.OP_FAILED, e.getMessage(), e);
     } finally {
       if (started == null) {
         folder.close();
-      }
-    }
-  }
-
-  private static Thalamus start(Folder folder, Map<String, String> properties) throws IOException {
-    Map<String, String> configuration = new HashMap<>(properties);
-    configuration.put("org.osgi.framework.storage", folder.path().resolve("bundles").toString());
-    FrameworkLoader loader = FrameworkLoader.create(folder.path());
-    Container container = null;
-    try {
-      container = loader.start(configuration);
-      return new Thalamus(folder, loader, container);
-    } finally {
-      if (container == null) {
-        loader.close();
       }
     }
   }
@@ -312,7 +294,6 @@ public final class Thalamus implements AutoCloseable {
       apart(
           () -> {
             container.close();
-            loader.close();
             return null;
           });
     } catch (IOException e) {

@@ -52,7 +52,7 @@ final class Futex implements Sleep {
       return new Polling("no futex is known for " + system + " on " + processor);
     }
     if (!Futex.class.getModule().isNativeAccessEnabled()) {
-      return new Polling("start java with --enable-native-access=ALL-UNNAMED for futexes");
+      return new Polling("start java with " + NativeAccess.option(Futex.class) + " for futexes");
     }
     return probe(new Futex(number));
   }

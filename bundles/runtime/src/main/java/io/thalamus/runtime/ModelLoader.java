@@ -50,7 +50,7 @@ public final class ModelLoader {
    *
    * @param engine null for none
    */
-  ModelLoader(CacheEngine engine) {
+  public ModelLoader(CacheEngine engine) {
     this.engine = engine;
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.code;
 
+import io.thalamus.memory.NativeAccess;
 import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
@@ -14,6 +15,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
@@ -65,14 +67,22 @@ public record Machine(Set<Level> levels, String reason) {
         Machine.class.getModule().isNativeAccessEnabled());
   }
 
+  private static boolean isForeign(String system, String processor) {
+    return !system.equals("Linux")
+        || !List.of("amd64", "x86_64").contains(processor.toLowerCase(Locale.ROOT));
+  }
+
+  /** Returns whether the device is not made for this system or processor at all. */
+  public static boolean isForeign() {
+    return isForeign(System.getProperty("os.name"), System.getProperty("os.arch"));
+  }
+
   static Machine probe(String system, String processor, boolean isNativeAccessEnabled) {
-    String architecture = processor.toLowerCase(Locale.ROOT);
-    if (!system.equals("Linux")
-        || !(architecture.equals("amd64") || architecture.equals("x86_64"))) {
+    if (isForeign(system, processor)) {
       return refused("it needs Linux on x86-64, this is " + system + " on " + processor);
     }
     if (!isNativeAccessEnabled) {
-      return refused("start java with --enable-native-access=ALL-UNNAMED");
+      return refused("start java with " + NativeAccess.option(Machine.class));
     }
     try {
       return ExecutableMemory.of(identify())

@@ -14,9 +14,9 @@ import java.util.Map;
  * The loader of the framework's classes, which the program never sees: it may have a framework of
  * its own. The classes of the contracts are the program's. Thread-safe; closed after its container.
  */
-public final class FrameworkLoader extends URLClassLoader {
-  private static final String CONTAINER =
-      FrameworkLoader.class.getPackageName() + ".FrameworkContainer";
+final class FrameworkLoader extends URLClassLoader {
+  private static final String BUNDLES =
+      FrameworkLoader.class.getPackageName() + ".FrameworkBundles";
 
   static {
     registerAsParallelCapable();
@@ -31,7 +31,7 @@ public final class FrameworkLoader extends URLClassLoader {
    *
    * @param folder gets the framework's jar
    */
-  public static FrameworkLoader create(Path folder) throws IOException {
+  static FrameworkLoader create(Path folder) throws IOException {
     Path framework = folder.resolve("framework.jar");
     try (InputStream stream = Container.open("org.apache.felix.framework.jar")) {
       Files.copy(stream, framework);
@@ -40,15 +40,18 @@ public final class FrameworkLoader extends URLClassLoader {
   }
 
   /**
-   * Starts a framework with the bundles of this jar.
+   * Starts a framework.
    *
+   * @param parts what its bundles bring devices to
    * @param properties framework properties, visible to all bundles
    * @throws IOException if it does not start
    */
-  public Container start(Map<String, String> properties) throws IOException {
+  DeviceBundles start(Container parts, Map<String, String> properties) throws IOException {
     try {
-      return (Container)
-          loadClass(CONTAINER).getConstructor(Map.class).newInstance(Map.copyOf(properties));
+      return (DeviceBundles)
+          loadClass(BUNDLES)
+              .getConstructor(Container.class, Map.class)
+              .newInstance(parts, Map.copyOf(properties));
     } catch (InvocationTargetException e) {
       throw new IOException("the framework does not start: " + e.getCause().getMessage(), e);
     } catch (ReflectiveOperationException e) {
@@ -65,7 +68,7 @@ public final class FrameworkLoader extends URLClassLoader {
     boolean isInside =
         name.startsWith("org.osgi.")
             || name.startsWith("org.apache.felix.")
-            || name.startsWith(CONTAINER);
+            || name.startsWith(BUNDLES);
     if (!isInside) {
       return super.loadClass(name, resolve);
     }
@@ -77,7 +80,7 @@ public final class FrameworkLoader extends URLClassLoader {
 
   @Override
   protected Class<?> findClass(String name) throws ClassNotFoundException {
-    if (!name.startsWith(CONTAINER)) {
+    if (!name.startsWith(BUNDLES)) {
       return super.findClass(name);
     }
     String resource = name.replace('.', '/') + ".class";

@@ -39,18 +39,12 @@ import org.osgi.service.component.annotations.ReferencePolicy;
  * resolved; nothing keeps it from being forgotten.
  *
  * <p>The code of a device is its bundle, all bundles that this is wired to, directly or not, the
- * runtime's own, which cuts the models that devices get, the Java platform's version, and what the
- * framework property {@link #OUTSIDE} says of classes that come from no bundle. Wirings tell which
- * contents are in use: after an update without a refresh others still run with the old ones, whose
- * digest is known from before, or not to be had.
+ * runtime's own, which cuts the models that devices get, and the Java platform's version. Wirings
+ * tell which contents are in use: after an update without a refresh others still run with the old
+ * ones, whose digest is known from before, or not to be had.
  */
 @Component(service = CodeDigests.class)
 public final class BundleDigests implements CodeDigests {
-  /** The framework property with digests of what the system bundle takes from the class path. */
-  static final String OUTSIDE = "thalamus.digests";
-
-  private static final String PLATFORM = Runtime.version() + " " + System.getProperty("os.arch");
-
   private final BundleContext context;
   private final Map<BundleWiring, byte[]> known = new WeakHashMap<>();
   private final StoredDigests stored;
@@ -100,10 +94,6 @@ public final class BundleDigests implements CodeDigests {
     }
     // Instead of the system bundle's contents.
     sha.update(PLATFORM.getBytes(StandardCharsets.UTF_8));
-    String outside = context.getProperty(OUTSIDE);
-    if (outside != null) {
-      sha.update(outside.getBytes(StandardCharsets.UTF_8));
-    }
     // The same set whatever the order of the wires.
     Arrays.sort(digests, Arrays::compare);
     for (byte[] one : digests) {

@@ -8,7 +8,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 @ObjectClassDefinition(
     name = "Thalamus compilation caching",
     description = "How much room stored compilations may take")
-@interface CachingSettings {
+public @interface CachingSettings {
   long QUOTA_BYTES = 1L << 30;
 
   /** The bytes that may stay in a caching directory when something is added to it. */

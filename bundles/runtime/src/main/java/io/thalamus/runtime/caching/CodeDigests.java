@@ -6,6 +6,9 @@ import io.thalamus.runtime.registry.RegisteredDevice;
 /** Tells one build of the code behind a device from another. Thread-safe. */
 @FunctionalInterface
 public interface CodeDigests {
+  /** The Java platform, whose code nothing else here names. */
+  String PLATFORM = Runtime.version() + " " + System.getProperty("os.arch");
+
   /**
    * A digest of all code that decides what a device compiles, in 32 bytes.
    *

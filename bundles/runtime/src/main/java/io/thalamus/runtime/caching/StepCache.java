@@ -82,7 +82,7 @@ public final class StepCache implements DeviceListener, AutoCloseable {
 
   /** Another quota counts from now on. */
   @Modified
-  void modified(CachingSettings changed) {
+  public void modified(CachingSettings changed) {
     quotaBytes = changed.quotaBytes();
   }
 

@@ -21,8 +21,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
-import org.osgi.framework.Bundle;
-import org.osgi.framework.FrameworkUtil;
 
 /**
  * The only way to call the driver of one device. Thread-safe.
@@ -446,10 +444,11 @@ public final class Supervisor {
 
   /** Returns the class loader of a driver, for people: by its bundle where it has one. */
   private static String origin(Object driver) {
-    Bundle bundle = FrameworkUtil.getBundle(driver.getClass());
-    return bundle == null
-        ? String.valueOf(driver.getClass().getClassLoader())
-        : "%s %s [%d]"
-            .formatted(bundle.getSymbolicName(), bundle.getVersion(), bundle.getBundleId());
+    return Bundles.of(driver)
+        .map(
+            bundle ->
+                "%s %s [%d]"
+                    .formatted(bundle.getSymbolicName(), bundle.getVersion(), bundle.getBundleId()))
+        .orElseGet(() -> String.valueOf(driver.getClass().getClassLoader()));
   }
 }

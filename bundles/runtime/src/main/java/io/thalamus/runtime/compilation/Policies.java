@@ -13,6 +13,7 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Modified;
 import org.osgi.service.component.annotations.Reference;
 import org.osgi.service.component.annotations.ReferenceCardinality;
 import org.osgi.service.component.annotations.ReferencePolicy;
@@ -30,7 +31,7 @@ public final class Policies {
   private final List<PartitionPolicy> policies = new CopyOnWriteArrayList<>();
   private final List<Consumer<String>> listeners = new CopyOnWriteArrayList<>();
   private final PartitionPolicy nnapi = new NnapiPolicy();
-  private final String configured;
+  private volatile String configured;
 
   /** The configuration of the partitioning. */
   @ObjectClassDefinition(
@@ -58,6 +59,12 @@ public final class Policies {
   /** With the policy of this name configured. */
   public Policies(String configured) {
     this.configured = configured;
+  }
+
+  /** Another policy decides from now on, of what is compiled anew. */
+  @Modified
+  public void modified(Settings changed) {
+    configured = changed.policy();
   }
 
   /** A policy has come. */

@@ -44,6 +44,15 @@ public final class MemoryDomains implements AutoCloseable {
   }
 
   /**
+   * Creates memories with the usual patience.
+   *
+   * @param engine vouches for saved contents
+   */
+  public MemoryDomains(CacheEngine engine) {
+    this(PATIENCE, System::nanoTime, engine);
+  }
+
+  /**
    * Creates memories with another patience.
    *
    * @param patience how long a copy waits for executions if none of them ends

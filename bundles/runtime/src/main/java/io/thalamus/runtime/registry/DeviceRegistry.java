@@ -9,6 +9,7 @@ import io.thalamus.model.DeviceInfo;
 import io.thalamus.runtime.call.Answer;
 import io.thalamus.runtime.call.Answer.Answered;
 import io.thalamus.runtime.call.Answer.Unanswered;
+import io.thalamus.runtime.call.Bundles;
 import io.thalamus.runtime.call.RuntimeThreads;
 import io.thalamus.runtime.call.Supervisor;
 import io.thalamus.runtime.call.SystemTime;
@@ -28,8 +29,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
-import org.osgi.framework.Bundle;
-import org.osgi.framework.FrameworkUtil;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
@@ -80,9 +79,13 @@ public final class DeviceRegistry implements AutoCloseable {
     modified(settings);
   }
 
-  /** Takes over other settings at once. */
+  /**
+   * Takes over other settings at once.
+   *
+   * @throws IllegalArgumentException if one is out of its range; the earlier ones stay
+   */
   @Modified
-  void modified(DeviceSettings changed) {
+  public void modified(DeviceSettings changed) {
     requirePositive(changed.executionFactor(), "executionFactor");
     requirePositive(changed.failures(), "failures");
     requirePositive(changed.permits(), "permits");
@@ -220,8 +223,9 @@ public final class DeviceRegistry implements AutoCloseable {
   }
 
   private static boolean isOnTrial(Device device) {
-    Bundle bundle = FrameworkUtil.getBundle(device.getClass());
-    return bundle != null && bundle.getLocation().startsWith(DeviceDescription.TRIAL_LOCATION);
+    return Bundles.of(device)
+        .filter(bundle -> bundle.getLocation().startsWith(DeviceDescription.TRIAL_LOCATION))
+        .isPresent();
   }
 
   private static String id(Map<String, Object> properties, DeviceInfo info) {

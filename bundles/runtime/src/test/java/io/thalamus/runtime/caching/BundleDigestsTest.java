@@ -362,20 +362,6 @@ class BundleDigestsTest {
     assertEquals(4, different.size());
   }
 
-  /** A program's class path, of which a framework knows no contents. */
-  @Test
-  void classesFromOutsideCountByTheirDigests() throws Exception {
-    Set<String> different = new HashSet<>();
-    different.add(digest(install("driver", driver())));
-    for (String digests : List.of("1 2", "1 3", "1 2")) {
-      framework.stop();
-      framework.waitForStop(TimeUnit.SECONDS.toMillis(30));
-      start(Map.of(BundleDigests.OUTSIDE, digests, "again", "" + different.size()));
-      different.add(digest(install("driver", driver())));
-    }
-    assertEquals(3, different.size());
-  }
-
   /** Over a folder, whose files can change where a framework does not expect it. */
   @Test
   void aBundleIsReadOnceForEachTimeItIsResolved() throws Exception {

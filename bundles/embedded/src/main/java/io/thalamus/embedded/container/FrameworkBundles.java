@@ -2,6 +2,15 @@
 package io.thalamus.embedded.container;
 
 import io.thalamus.api.NeuralNetworks;
+import io.thalamus.burst.BurstService;
+import io.thalamus.burst.QueueBurstService;
+import io.thalamus.cache.CacheEngine;
+import io.thalamus.hal.Device;
+import io.thalamus.memory.files.Digests;
+import io.thalamus.model.reader.ModelReader;
+import io.thalamus.operations.OperationExtension;
+import io.thalamus.runtime.policy.PartitionPolicy;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.reflect.InvocationTargetException;
@@ -13,17 +22,19 @@ import java.util.Arrays;
 import java.util.Dictionary;
 import java.util.HashMap;
 import java.util.Hashtable;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
-import java.util.jar.JarFile;
-import java.util.jar.Manifest;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.zip.ZipException;
 import org.apache.felix.framework.FrameworkFactory;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
@@ -31,50 +42,51 @@ import org.osgi.framework.BundleException;
 import org.osgi.framework.Constants;
 import org.osgi.framework.FrameworkEvent;
 import org.osgi.framework.InvalidSyntaxException;
-import org.osgi.framework.ServiceEvent;
-import org.osgi.framework.ServiceListener;
+import org.osgi.framework.ServiceFactory;
 import org.osgi.framework.ServiceReference;
+import org.osgi.framework.ServiceRegistration;
 import org.osgi.framework.launch.Framework;
-import org.osgi.framework.namespace.NativeNamespace;
 import org.osgi.framework.wiring.BundleCapability;
 import org.osgi.framework.wiring.BundleRequirement;
 import org.osgi.framework.wiring.BundleRevision;
 import org.osgi.framework.wiring.FrameworkWiring;
 import org.osgi.util.tracker.ServiceTracker;
 
-/** A framework with its bundles. Loaded with the framework's classes, by the loader of it. */
-public final class FrameworkContainer implements Container {
+/**
+ * A framework with bundles of devices, which takes what these need from the parts that are plain
+ * classes, and gives them what these bring. Loaded with the framework's classes, by the loader of
+ * it.
+ */
+public final class FrameworkBundles implements DeviceBundles {
   private static final long PATIENCE_SECONDS = 60;
-  private static final List<String> CONTRACTS = List.of("memory", "model", "api");
+
+  /** The bundles whose packages the framework takes from the program's classes. */
+  private static final List<String> CONTRACTS =
+      List.of("memory", "model", "api", "hal", "operations", "cache", "burst", "runtime");
+
   private static final String ADMIN = "org.osgi.service.cm.ConfigurationAdmin";
   private static final String DEVICE = "thalamus.device";
   private static final Pattern PACKAGE = Pattern.compile("osgi\\.wiring\\.package=([\\w.]+)");
-
-  /** The service that is there as long as a device serves, and its property with their ids. */
-  private static final String READY = "(osgi.condition.id=thalamus.ready)";
-
-  private static final String DEVICES = "thalamus.devices";
 
   /** The property of a service by which a device bundle says why it has no device here. */
   private static final String UNAVAILABLE = "thalamus.device.unavailable";
 
   private final Framework framework;
   private final BundleContext context;
-  private final List<String> problems = new ArrayList<>();
-  private final NeuralNetworks networks;
+
+  /** The digests of the files that were installed, by the bundle. */
+  private final SortedMap<Long, String> digests = new TreeMap<>();
 
   /**
-   * Starts a framework with the bundles of the jar.
+   * Starts a framework.
    *
+   * @param parts what it is for
    * @param properties framework properties, visible to all bundles
    * @throws Exception if it does not start
    */
-  public FrameworkContainer(Map<String, String> properties) throws Exception {
+  public FrameworkBundles(Container parts, Map<String, String> properties) throws Exception {
     Map<String, String> configuration = new HashMap<>(properties);
     configuration.put(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, contracts());
-    // Of the contracts' classes the framework knows no contents, but stored compilations depend on
-    // them.
-    configuration.put("thalamus.digests", text("contracts.sha256"));
     // The JDK's Flight Recorder adds calls of it to the code of each event.
     configuration.put(Constants.FRAMEWORK_BOOTDELEGATION, "jdk.jfr.internal.event");
     // A JVM has one factory of URL handlers, and it is the program's.
@@ -86,10 +98,18 @@ public final class FrameworkContainer implements Container {
     try {
       framework.start();
       context = framework.getBundleContext();
+      offer(CacheEngine.class, parts::engine);
+      offer(BurstService.class, user -> new QueueBurstService());
+      offer(NeuralNetworks.class, parts::networks);
       startBundles();
-      networks =
-          await(NeuralNetworks.class, "(objectClass=" + NeuralNetworks.class.getName() + ")");
-      await(Object.class, READY);
+      track(Device.class, parts.registry()::addDevice, parts.registry()::removeDevice);
+      track(ModelReader.class, drop(parts.loader()::addReader), parts.loader()::removeReader);
+      track(
+          PartitionPolicy.class, drop(parts.policies()::addPolicy), parts.policies()::removePolicy);
+      track(
+          OperationExtension.class,
+          drop(parts.rules()::addExtension),
+          parts.rules()::removeExtension);
       isStarted = true;
     } finally {
       if (!isStarted) {
@@ -102,22 +122,68 @@ public final class FrameworkContainer implements Container {
   private static String contracts() throws IOException {
     List<String> packages = new ArrayList<>();
     for (String contract : CONTRACTS) {
-      try (InputStream stream =
-          Container.open("contracts/io.thalamus." + contract + "-jar/META-INF/MANIFEST.MF")) {
-        packages.add(new Manifest(stream).getMainAttributes().getValue(Constants.EXPORT_PACKAGE));
-      }
+      packages.add(
+          Container.manifest(contract).getMainAttributes().getValue(Constants.EXPORT_PACKAGE));
     }
     return String.join(",", packages);
   }
 
-  private static String text(String name) throws IOException {
-    try (InputStream stream = Container.open(name)) {
-      return new String(stream.readAllBytes(), StandardCharsets.UTF_8).strip();
-    }
+  /** Offers a service of which each bundle has its own, named by the bundle. */
+  private <T extends AutoCloseable> void offer(
+      Class<? super T> type, Function<String, ? extends T> make) {
+    context.registerService(
+        type.getName(),
+        new ServiceFactory<T>() {
+          @Override
+          public T getService(Bundle user, ServiceRegistration<T> registration) {
+            return make.apply(user.getSymbolicName());
+          }
+
+          @Override
+          public void ungetService(Bundle user, ServiceRegistration<T> registration, T service) {
+            try {
+              service.close();
+            } catch (Exception e) {
+              throw new IllegalStateException(user + " does not give back " + service, e);
+            }
+          }
+        },
+        null);
+  }
+
+  private static <T> BiConsumer<T, Map<String, Object>> drop(Consumer<T> taker) {
+    return (service, properties) -> taker.accept(service);
+  }
+
+  /** Hands on the services of bundles, with their properties. */
+  private <T> void track(Class<T> type, BiConsumer<T, Map<String, Object>> come, Consumer<T> go) {
+    new ServiceTracker<T, T>(context, type, null) {
+      @Override
+      public T addingService(ServiceReference<T> reference) {
+        T service = super.addingService(reference);
+        if (service != null) {
+          Map<String, Object> properties = new HashMap<>();
+          for (String name : reference.getPropertyKeys()) {
+            properties.put(name, reference.getProperty(name));
+          }
+          come.accept(service, properties);
+        }
+        return service;
+      }
+
+      @Override
+      public void removedService(ServiceReference<T> reference, T service) {
+        go.accept(service);
+        super.removedService(reference, service);
+      }
+    }.open();
   }
 
   private void startBundles() throws IOException, BundleException {
-    String names = text("bundles.txt");
+    String names;
+    try (InputStream stream = Container.open("bundles.txt")) {
+      names = new String(stream.readAllBytes(), StandardCharsets.UTF_8).strip();
+    }
     List<Bundle> bundles = new ArrayList<>();
     for (String name : names.split(",")) {
       try (InputStream stream = Container.open("bundles/" + name)) {
@@ -125,47 +191,13 @@ public final class FrameworkContainer implements Container {
       }
     }
     for (Bundle bundle : bundles) {
-      try {
-        bundle.start();
-      } catch (BundleException e) {
-        if (!isForeign(bundle)) {
-          problems.add(bundle.getSymbolicName() + " does not start: " + reason(bundle, e));
-        }
-      }
+      bundle.start();
     }
-  }
-
-  /** Returns true if a bundle is made for other systems or processors. */
-  private boolean isForeign(Bundle bundle) {
-    FrameworkWiring wiring = framework.adapt(FrameworkWiring.class);
-    return bundle
-        .adapt(BundleRevision.class)
-        .getDeclaredRequirements(NativeNamespace.NATIVE_NAMESPACE)
-        .stream()
-        .anyMatch(requirement -> wiring.findProviders(requirement).isEmpty());
-  }
-
-  private <T> T await(Class<T> type, String filter)
-      throws InvalidSyntaxException, InterruptedException, BundleException {
-    ServiceTracker<T, T> tracker =
-        new ServiceTracker<>(context, context.createFilter(filter), null);
-    tracker.open(true);
-    T service = tracker.waitForService(TimeUnit.SECONDS.toMillis(PATIENCE_SECONDS));
-    if (service == null) {
-      throw new BundleException(
-          "nothing provides " + type.getName() + " " + filter + "; " + String.join("; ", problems));
-    }
-    return service;
-  }
-
-  @Override
-  public NeuralNetworks neuralNetworks() {
-    return networks;
   }
 
   @Override
   public List<String> problems() {
-    List<String> all = new ArrayList<>(problems);
+    List<String> all = new ArrayList<>();
     try {
       ServiceReference<?>[] devices =
           context.getAllServiceReferences(null, "(" + UNAVAILABLE + "=*)");
@@ -178,38 +210,26 @@ public final class FrameworkContainer implements Container {
     return List.copyOf(all);
   }
 
-  private static List<String> devices(ServiceReference<?> ready) {
-    return ready.getProperty(DEVICES) instanceof String[] ids ? List.of(ids) : List.of();
+  @Override
+  public synchronized String digest() {
+    return String.join(" ", digests.values());
   }
 
   @Override
-  public Runnable listen(Consumer<List<String>> listener) {
-    ServiceListener services =
-        event ->
-            listener.accept(
-                event.getType() == ServiceEvent.UNREGISTERING
-                    ? List.of()
-                    : devices(event.getServiceReference()));
+  public synchronized void install(String name, Path file) throws IOException {
+    byte[] content = Files.readAllBytes(file);
+    Bundle bundle = find(name);
     try {
-      context.addServiceListener(services, READY);
-    } catch (InvalidSyntaxException e) {
-      throw new IllegalStateException(e);
-    }
-    return () -> context.removeServiceListener(services);
-  }
-
-  @Override
-  public synchronized void install(Path file) throws IOException {
-    Bundle present = find(symbolicName(file));
-    try (InputStream stream = Files.newInputStream(file)) {
-      if (present == null) {
-        start(context.installBundle(file.toUri().toString(), stream));
+      if (bundle == null) {
+        bundle = context.installBundle(file.toUri().toString(), new ByteArrayInputStream(content));
+        start(bundle);
       } else {
-        update(present, stream);
+        update(bundle, new ByteArrayInputStream(content));
       }
     } catch (BundleException e) {
-      throw new IOException(file + " does not start: " + reason(present, e), e);
+      throw new IOException(file + " does not start: " + reason(bundle, e), e);
     }
+    digests.put(bundle.getBundleId(), HexFormat.of().formatHex(Digests.sha256().digest(content)));
   }
 
   private void start(Bundle bundle) throws IOException {
@@ -231,25 +251,6 @@ public final class FrameworkContainer implements Container {
       // If the update failed, the old one goes on.
       bundle.start();
     }
-  }
-
-  private static String symbolicName(Path file) throws IOException {
-    if (!Files.isRegularFile(file)) {
-      throw new IOException("there is no file " + file);
-    }
-    try (JarFile jar = new JarFile(file.toFile())) {
-      Manifest manifest = jar.getManifest();
-      String name =
-          manifest == null
-              ? null
-              : manifest.getMainAttributes().getValue(Constants.BUNDLE_SYMBOLICNAME);
-      if (name != null) {
-        return name.split(";")[0].strip();
-      }
-    } catch (ZipException e) {
-      throw new IOException(file + " is no bundle: " + e.getMessage(), e);
-    }
-    throw new IOException(file + " is no bundle: its manifest has no Bundle-SymbolicName");
   }
 
   private Bundle find(String symbolicName) {
@@ -280,6 +281,7 @@ public final class FrameworkContainer implements Container {
       throw new IOException(reason(bundle, e), e);
     }
     refresh(bundle);
+    digests.remove(bundle.getBundleId());
   }
 
   /** By reflection: the types are of a bundle, and this class is none of its classes. */
