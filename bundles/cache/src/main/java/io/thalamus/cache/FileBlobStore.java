@@ -172,7 +172,8 @@ final class FileBlobStore implements BlobStore {
 
   @Override
   public Optional<byte[]> get(byte[] key) {
-    if (engine.isClosed() || key.length == 0) {
+    // A digest, which the name of a file is, is the first one of many a process.
+    if (engine.isClosed() || key.length == 0 || !Files.isDirectory(directory)) {
       return Optional.empty();
     }
     Path file = file(key);

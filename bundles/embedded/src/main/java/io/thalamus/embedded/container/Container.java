@@ -20,6 +20,7 @@ import io.thalamus.runtime.domain.MemoryDomains;
 import io.thalamus.runtime.execution.AsyncThreads;
 import io.thalamus.runtime.health.Health;
 import io.thalamus.runtime.measurement.Measurements;
+import io.thalamus.runtime.partition.NnapiPolicy;
 import io.thalamus.runtime.registry.Bursts;
 import io.thalamus.runtime.registry.DeviceListener;
 import io.thalamus.runtime.registry.DeviceRegistry;
@@ -36,6 +37,7 @@ import io.thalamus.x86.code.Machine;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.System.Logger.Level;
+import java.lang.annotation.Annotation;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -47,6 +49,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import java.util.function.ToIntFunction;
 import java.util.jar.JarFile;
 import java.util.jar.Manifest;
 import java.util.zip.ZipException;
@@ -73,9 +76,9 @@ public final class Container implements AutoCloseable {
   private final NnapiRules rules = new NnapiRules();
   private final DeviceRegistry registry =
       new DeviceRegistry(Settings.of(DeviceSettings.class, Map.of()), new Health());
-  private final Policies policies = new Policies(Settings.of(Policies.Settings.class, Map.of()));
+  private final Policies policies = new Policies(NnapiPolicy.NAME);
   private final StepCache cache =
-      new StepCache(registry, this::digest, Settings.of(CachingSettings.class, Map.of()));
+      new StepCache(registry, this::digest, CachingSettings.QUOTA_BYTES);
   private final MemoryDomains domains;
   private final Measurements measurements;
   private final Compiler compiler;
@@ -114,7 +117,7 @@ public final class Container implements AutoCloseable {
           "simd",
           (given, own, serving) ->
               new SimdDevice(
-                  version, Settings.of(SimdSettings.class, given).threads(), own, serving),
+                  version, threads(SimdSettings.class, SimdSettings::threads, given), own, serving),
           SimdDevice::close);
     } else {
       problems.add("the device simd is not available: start java with --add-modules=" + VECTORS);
@@ -125,13 +128,23 @@ public final class Container implements AutoCloseable {
           "x86",
           (given, own, serving) ->
               new X86Device(
-                  version, machine, Settings.of(X86Settings.class, given).threads(), own, serving),
+                  version,
+                  machine,
+                  threads(X86Settings.class, X86Settings::threads, given),
+                  own,
+                  serving),
           X86Device::close);
     } else if (!Machine.isForeign()) {
       problems.add(X86Start.problem(machine));
     }
     add("cpu", (given, own, serving) -> new CpuDevice(version, serving), CpuDevice::close);
     builtIns.forEach(BuiltInDevice::start);
+  }
+
+  /** Returns the setting of this name; nothing is made for it, which takes long, if it is usual. */
+  private static <A extends Annotation> int threads(
+      Class<A> type, ToIntFunction<A> threads, Map<String, ?> settings) {
+    return settings.isEmpty() ? 0 : threads.applyAsInt(Settings.of(type, settings));
   }
 
   private <D extends Device> void add(String id, BuiltInDevice.Maker<D> maker, Consumer<D> closer) {

@@ -101,19 +101,23 @@ final class Weights {
    */
   static int perChannel(Node node, FlatTensor filter, int channel, Shape shape) {
     float[] scales = new float[filter.scales().length];
-    node.require(
+    boolean isOnePerChannel =
         filter.isConstant()
             && filter.quantizedDimension() == channel
             && channel < shape.rank()
-            && shape.dimension(channel) == scales.length,
-        "%s has %d scales along dimension %d of %s; NNAPI wants one for each output channel,"
-                .formatted(filter.text(), scales.length, filter.quantizedDimension(), shape)
-            + " dimension "
-            + channel);
+            && shape.dimension(channel) == scales.length;
+    if (!isOnePerChannel) {
+      throw node.refuse(
+          "%s has %d scales along dimension %d of %s; NNAPI wants one for each output channel,"
+                  .formatted(filter.text(), scales.length, filter.quantizedDimension(), shape)
+              + " dimension "
+              + channel);
+    }
     for (int i = 0; i < scales.length; i++) {
       scales[i] = TensorTypes.checkedScale(filter, i);
-      node.require(
-          TensorTypes.zeroPoint(filter, i) == 0, filter.text() + " has a zero point per channel");
+      if (TensorTypes.zeroPoint(filter, i) != 0) {
+        throw node.refuse(filter.text() + " has a zero point per channel");
+      }
     }
     return node.builder()
         .constant(

@@ -12,16 +12,19 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.jar.JarOutputStream;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
 import javax.tools.ToolProvider;
 
 /**
  * The entry of {@code integration-tests/run first-result}: the ten lines of the README, and the
  * same program with ONNX Runtime and with DJL, each in processes of their own, one after another. A
  * time is that from the start of the process to its first line, the JVM's own start included;
- * memory is the most that was resident; downloaded are the jars on the class path.
+ * memory is the most that was resident; downloaded are the jars on the class path. Each is measured
+ * once more with an AOT cache of the JVM, which a run before has made.
  */
 public final class FirstResult {
   private static final int RUNS = 5;
@@ -152,19 +155,28 @@ public final class FirstResult {
     for (Path jar : program.jars()) {
       bytes += Files.size(jar);
     }
+    print(program, "jars", program.jars().size());
+    print(program, "downloadedMegabytes", "%.1f".formatted(bytes / 1e6));
+    Path cache = folder.resolve(program.name() + ".aot");
+    boolean isRight = measure(program, "", List.of(), folder);
+    run(program, List.of("-XX:AOTCacheOutput=" + cache), folder);
+    return isRight & measure(program, "aot.", List.of("-XX:AOTCache=" + cache), folder);
+  }
+
+  private static boolean measure(Program program, String kind, List<String> options, Path folder)
+      throws Exception {
     List<Run> runs = new ArrayList<>();
     for (int i = 0; i < RUNS; i++) {
-      runs.add(run(program, folder));
+      runs.add(run(program, options, folder));
     }
     List<Run> byTime = runs.stream().sorted(Comparator.comparingDouble(Run::millis)).toList();
     String answer = runs.getFirst().answer();
-    print(program, "answer", answer);
-    print(program, "jars", program.jars().size());
-    print(program, "downloadedMegabytes", "%.1f".formatted(bytes / 1e6));
-    print(program, "coldFirstResultMillis.median", Math.round(byTime.get(RUNS / 2).millis()));
-    print(program, "coldFirstResultMillis.fastest", Math.round(byTime.getFirst().millis()));
+    print(program, kind + "answer", answer);
+    String first = kind + "coldFirstResultMillis.";
+    print(program, first + "median", Math.round(byTime.get(RUNS / 2).millis()));
+    print(program, first + "fastest", Math.round(byTime.getFirst().millis()));
     long peak = runs.stream().mapToLong(Run::peakKilobytes).max().orElse(0);
-    print(program, "peakResidentMegabytes", peak == 0 ? "unknown here" : "" + peak / 1024);
+    print(program, kind + "peakResidentMegabytes", peak == 0 ? "unknown here" : "" + peak / 1024);
     return answer.startsWith("[3 ");
   }
 
@@ -172,13 +184,30 @@ public final class FirstResult {
     System.out.println(program.name() + "." + figure + " = " + value);
   }
 
-  private static Run run(Program program, Path folder) throws Exception {
+  /** Returns a jar of a program's own classes: of folders, an AOT cache is not made. */
+  private static Path packed(Program program, Path folder) throws IOException {
+    Path jar = folder.resolve(program.name() + ".jar");
+    if (Files.exists(jar)) {
+      return jar;
+    }
+    try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar));
+        Stream<Path> files = Files.walk(program.classes())) {
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        out.putNextEntry(new ZipEntry(program.classes().relativize(file).toString()));
+        Files.copy(file, out);
+      }
+    }
+    return jar;
+  }
+
+  private static Run run(Program program, List<String> options, Path folder) throws Exception {
     List<String> words = new ArrayList<>();
     words.add(Path.of(System.getProperty("java.home"), "bin/java").toString());
     words.addAll(program.options());
+    words.addAll(options);
     words.add("--enable-native-access=ALL-UNNAMED");
     words.add("-cp");
-    List<String> places = new ArrayList<>(List.of(program.classes().toString()));
+    List<String> places = new ArrayList<>(List.of(packed(program, folder).toString()));
     program.jars().forEach(jar -> places.add(jar.toString()));
     words.add(String.join(File.pathSeparator, places));
     words.add(program.main());
