@@ -143,22 +143,22 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
         width == Integer.BYTES
             ? ints(copy, first, seen, count, budget)
             : bytes(copy, first, seen, count, budget);
-    budget.release((long) seen * width);
     return new Tensor(type, size, target);
   }
 
   private MemorySegment ints(StridedCopy copy, long first, int seen, int count, Budget budget) {
-    int[] source = budget.ints(seen);
+    int[] source = budget.scratch(seen);
     MemorySegment.copy(bytes, INT, first * Integer.BYTES, source, 0, seen);
-    int[] target = budget.ints(count);
+    MemorySegment target = MemorySegment.ofArray(budget.bytes(count * (long) Integer.BYTES));
+    int[] piece = new int[PIECE];
     int step = (int) copy.runSourceStride();
     copy.forEachPiece(
         PIECE,
-        (from, to, some) -> copy(source, (int) (from - first), step, target, (int) to, some));
-    MemorySegment result = MemorySegment.ofArray(budget.bytes(count * (long) Integer.BYTES));
-    MemorySegment.copy(target, 0, result, INT, 0, count);
-    budget.release(count * (long) Integer.BYTES);
-    return result;
+        (from, to, some) -> {
+          copy(source, (int) (from - first), step, piece, some);
+          MemorySegment.copy(piece, 0, target, INT, to * Integer.BYTES, some);
+        });
+    return target;
   }
 
   private MemorySegment bytes(StridedCopy copy, long first, int seen, int count, Budget budget) {
@@ -172,13 +172,14 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
         (from, to, some) ->
             copy(
                 source, (int) (from - first) * width, step, target, (int) to * width, some, width));
+    budget.release(source.length);
     return MemorySegment.ofArray(target);
   }
 
   /** A method of its own: called often, it is soon compiled in a new process. */
-  private static void copy(int[] source, int from, int step, int[] target, int to, int count) {
+  private static void copy(int[] source, int from, int step, int[] target, int count) {
     int place = from;
-    for (int at = to; at < to + count; at++) {
+    for (int at = 0; at < count; at++) {
       target[at] = source[place];
       place += step;
     }
