@@ -65,4 +65,27 @@ public record Window(int size, int stride, int dilation, int before, int after) 
     }
     return Math.toIntExact((padded - reach()) / stride + 1);
   }
+
+  /** Returns the cell of the input under a tap; negative in front of the input. */
+  public int cell(int position, int tap) {
+    return position * stride - before + tap * dilation;
+  }
+
+  /** Returns the first tap that is not in front of the input; {@link #size} if there is none. */
+  public int firstTap(int position) {
+    return taps(before - (long) position * stride);
+  }
+
+  /**
+   * Returns the tap behind the last one that is not behind an input of this size; {@link #firstTap}
+   * if no tap is inside of the input.
+   */
+  public int endTap(int position, int input) {
+    return taps((long) input + before - (long) position * stride);
+  }
+
+  /** Returns the number of taps within the first cells of the window. */
+  private int taps(long cells) {
+    return Math.ceilDiv(Math.clamp(cells, 0, reach()), dilation);
+  }
 }

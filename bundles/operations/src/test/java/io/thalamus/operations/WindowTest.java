@@ -64,6 +64,34 @@ class WindowTest {
     }
   }
 
+  /** Also positions with all taps on one side of the input, or with none inside of a narrow one. */
+  @Test
+  void tapsFromTheFirstToTheEndAreThoseInside() throws ValidationException {
+    for (int input = 1; input <= 7; input++) {
+      for (int size = 1; size <= 5; size++) {
+        for (int stride = 1; stride <= 4; stride++) {
+          for (int dilation = 1; dilation <= 4; dilation++) {
+            for (int before = 0; before <= 9; before++) {
+              Window window = Window.explicit(size, stride, dilation, before, 0);
+              for (int position = 0; position <= 12; position++) {
+                String text = window + " at " + position + " over " + input;
+                int first = window.firstTap(position);
+                int end = window.endTap(position, input);
+                assertTrue(0 <= first && first <= end && end <= size, text);
+                for (int tap = 0; tap < size; tap++) {
+                  int cell = position * stride - before + tap * dilation;
+                  assertEquals(cell, window.cell(position, tap), text);
+                  boolean isInside = cell >= 0 && cell < input;
+                  assertEquals(isInside, tap >= first && tap < end, text + ", tap " + tap);
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+
   @Test
   void validHasNoPadding() throws ValidationException {
     assertEquals(new Window(3, 2, 1, 0, 0), Window.implicit(9, 3, 2, 1, Window.VALID));
@@ -87,5 +115,12 @@ class WindowTest {
     assertEquals(max, Window.implicit(max, 1, 1, 1, Window.SAME).positions(max));
     assertEquals(1, Window.implicit(max, 1, max, 1, Window.SAME).positions(max));
     assertEquals(3, Window.explicit(1, max, 1, max, max).positions(1));
+    Window far = Window.explicit(2, max, max - 1, max, max);
+    assertEquals(2, far.firstTap(0));
+    assertEquals(2, far.endTap(0, max));
+    assertEquals(0, far.firstTap(2));
+    assertEquals(1, far.endTap(1, max - 1));
+    assertEquals(2, far.endTap(1, max));
+    assertEquals(0, far.endTap(2, max));
   }
 }

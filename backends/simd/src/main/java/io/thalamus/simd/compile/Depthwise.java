@@ -251,11 +251,13 @@ public final class Depthwise implements Step {
             end - begin);
       }
     }
+    int firstY = height.firstTap(outputLine);
+    int endY = height.endTap(outputLine, source.dimension(1));
     for (int x = 0; x < begin; x++) {
-      borderPixel(isScalar, in, image, origin, x, out, to + x * channels);
+      borderPixel(isScalar, in, image, origin, firstY, endY, x, out, to + x * channels);
     }
     for (int x = end; x < count; x++) {
-      borderPixel(isScalar, in, image, origin, x, out, to + x * channels);
+      borderPixel(isScalar, in, image, origin, firstY, endY, x, out, to + x * channels);
     }
   }
 
@@ -273,12 +275,18 @@ public final class Depthwise implements Step {
 
   /** A pixel some of whose taps may be beside the input. */
   private void borderPixel(
-      boolean isScalar, float[] in, int image, int originY, int x, float[] out, int to) {
-    int originX = x * width.stride() - width.before();
-    int firstY = first(originY, height);
-    int endY = end(originY, height, source.dimension(1));
-    int firstX = first(originX, width);
-    int endX = end(originX, width, source.dimension(2));
+      boolean isScalar,
+      float[] in,
+      int image,
+      int originY,
+      int firstY,
+      int endY,
+      int x,
+      float[] out,
+      int to) {
+    int originX = width.cell(x, 0);
+    int firstX = width.firstTap(x);
+    int endX = width.endTap(x, source.dimension(2));
     if (isThreeByThree && endX - firstX == 2) {
       int upper = originY;
       int middle = originY + height.dilation();
@@ -309,17 +317,6 @@ public final class Depthwise implements Step {
     int lineSize = source.dimension(2) * channels;
     int at = image + originY * lineSize + originX * channels;
     rectangle(isScalar, in, at, height.dilation() * lineSize, firstY, endY, firstX, endX, out, to);
-  }
-
-  /** The first tap that is not in front of the input. */
-  private static int first(int origin, Window window) {
-    return origin >= 0 ? 0 : (-origin + window.dilation() - 1) / window.dilation();
-  }
-
-  /** One behind the last tap that is not behind the input. */
-  private static int end(int origin, Window window, int size) {
-    int room = (size - origin + window.dilation() - 1) / window.dilation();
-    return Math.min(window.size(), room);
   }
 
   private void rectangle(

@@ -118,12 +118,9 @@ final class Channels {
   private List<Lines> lines() {
     List<Lines> all = new ArrayList<>();
     for (int line = 0; line < result.dimension(1); line++) {
-      int top = line * height.stride() - height.before();
-      int above = Math.clamp(Math.ceilDiv(-top, height.dilation()), 0, height.size());
-      int end =
-          Math.clamp(
-              Math.ceilDiv(input.dimension(1) - top, height.dilation()), above, height.size());
-      int from = above == end ? 0 : top + above * height.dilation();
+      int above = height.firstTap(line);
+      int end = height.endTap(line, input.dimension(1));
+      int from = above == end ? 0 : height.cell(line, above);
       Lines last = all.isEmpty() ? null : all.getLast();
       if (end > above && last != null && last.above() == above && last.seen() == end - above) {
         all.set(

@@ -100,35 +100,28 @@ public final class Pooling {
       int results = operation.outputShape(0).dimension(2);
       int x = 0;
       while (x < results) {
-        int first = first(width, x);
-        int cells = end(width, x, inputWidth) - first;
+        int first = width.firstTap(x);
+        int end = width.endTap(x, inputWidth);
         int next = x + 1;
         while (next < results
-            && first(width, next) == first + (next - x) * width.stride()
-            && end(width, next, inputWidth) - first(width, next) == cells) {
+            && width.firstTap(next) == first
+            && width.endTap(next, inputWidth) == end) {
           next++;
         }
-        calls(batch, y, x, next - x, cells);
+        calls(batch, y, x, next - x, end - first);
         x = next;
       }
-    }
-
-    private static int first(Window window, int at) {
-      return Math.max(0, at * window.stride() - window.before());
-    }
-
-    private static int end(Window window, int at, int cells) {
-      return Math.min(cells, at * window.stride() - window.before() + window.size());
     }
 
     private void calls(int batch, int y, int x, int count, int cells) {
       Shape input = operation.inputShape(0);
       Shape result = operation.outputShape(0);
       Window height = parameters().height();
+      Window width = parameters().width();
       int cell = input.dimension(3) * Float.BYTES;
       int line = input.dimension(2) * cell;
-      int top = first(height, y);
-      int rows = end(height, y, input.dimension(1)) - top;
+      int top = height.firstTap(y);
+      int rows = height.endTap(y, input.dimension(1)) - top;
       PooledRun run =
           new PooledRun(
               kind,
@@ -137,12 +130,12 @@ public final class Pooling {
               cells,
               cell,
               input.dimension(3),
-              parameters().width().stride() * cell,
+              width.stride() * cell,
               cell,
               activation);
       long read =
-          ((long) batch * input.dimension(1) + top) * line
-              + (long) first(parameters().width(), x) * cell;
+          ((long) batch * input.dimension(1) + height.cell(y, top)) * line
+              + (long) width.cell(x, width.firstTap(x)) * cell;
       long written =
           (((long) batch * result.dimension(1) + y) * result.dimension(2) + x) * (long) cell;
       int most = (int) Math.max(1, LONGEST / ((long) rows * cells * input.dimension(3)));

@@ -89,27 +89,31 @@ public final class StoredPooling {
     IntRange range = parameters.stored().orElseThrow();
     int channels = input.dimension(3);
     int line = input.dimension(2) * channels;
+    Window height = parameters.height();
     Window width = parameters.width();
     for (int row = 0; row < result.dimension(0) * result.dimension(1); row++) {
       int batch = row / result.dimension(1);
-      Cut rows = Cut.of(parameters.height(), row % result.dimension(1), input.dimension(1));
+      int y = row % result.dimension(1);
+      int top = height.firstTap(y);
+      int rows = height.endTap(y, input.dimension(1)) - top;
       int x = 0;
       while (x < result.dimension(2)) {
         // Windows that are cut alike are one call.
-        Cut columns = Cut.of(width, x, input.dimension(2));
-        int end = x + 1;
-        while (end < result.dimension(2)
-            && Cut.of(width, end, input.dimension(2))
-                .equals(new Cut(columns.first() + (end - x) * width.stride(), columns.cells()))) {
-          end++;
+        int first = width.firstTap(x);
+        int end = width.endTap(x, input.dimension(2));
+        int next = x + 1;
+        while (next < result.dimension(2)
+            && width.firstTap(next) == first
+            && width.endTap(next, input.dimension(2)) == end) {
+          next++;
         }
         BytePool pool =
             new BytePool(
                 kind,
                 operation.view().input(0).type() == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
-                rows.cells(),
+                rows,
                 line,
-                columns.cells(),
+                end - first,
                 channels,
                 channels,
                 width.stride() * channels,
@@ -118,26 +122,12 @@ public final class StoredPooling {
                 range.min(),
                 range.max());
         long from =
-            ((long) batch * input.dimension(1) + rows.first()) * line
-                + (long) columns.first() * channels;
+            ((long) batch * input.dimension(1) + height.cell(y, top)) * line
+                + (long) width.cell(x, first) * channels;
         long to = ((long) row * result.dimension(2) + x) * channels;
-        call(pool, operands.input(0), operands.output(), program, from, to, end - x);
-        x = end;
+        call(pool, operands.input(0), operands.output(), program, from, to, next - x);
+        x = next;
       }
-    }
-  }
-
-  /**
-   * The cells that a window sees along an axis.
-   *
-   * @param first the first cell
-   * @param cells how many there are
-   */
-  private record Cut(int first, int cells) {
-    static Cut of(Window window, int at, int size) {
-      int begin = at * window.stride() - window.before();
-      int first = Math.max(0, begin);
-      return new Cut(first, Math.min(size, begin + window.size()) - first);
     }
   }
 

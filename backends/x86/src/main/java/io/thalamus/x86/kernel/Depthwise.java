@@ -84,8 +84,8 @@ public record Depthwise(
   private long seen() {
     int last =
         IntStream.range(0, results)
-            .flatMap(result -> IntStream.range(0, width.size()).map(tap -> column(result, tap)))
-            .filter(column -> column >= 0 && column < columns)
+            .filter(result -> width.firstTap(result) < width.endTap(result, columns))
+            .map(result -> width.cell(result, width.endTap(result, columns) - 1))
             .max()
             .orElse(-1);
     return height == 0 || last < 0
@@ -93,13 +93,8 @@ public record Depthwise(
         : (height - 1L) * heightStep + (long) last * cell + (long) sums.channels() * Float.BYTES;
   }
 
-  private int column(int result, int tap) {
-    return result * width.stride() - width.before() + tap * width.dilation();
-  }
-
   private boolean isInside(int result, int tap) {
-    int column = column(result, tap);
-    return column >= 0 && column < columns;
+    return tap >= width.firstTap(result) && tap < width.endTap(result, columns);
   }
 
   private List<Blocks> blocks(Emitter emitter) {
@@ -165,7 +160,7 @@ public record Depthwise(
     }
     for (int row : rows) {
       for (int v = 0; v < sums.vectors(); v++) {
-        Address at = Address.at(Gpr.RDI, column(row, x) * cell + v * emitter.length().bytes());
+        Address at = Address.at(Gpr.RDI, width.cell(row, x) * cell + v * emitter.length().bytes());
         Vector sum = sums.sum(emitter, row, v);
         if (sums.isTail(emitter, v)) {
           emitter.loadTail(sums.seen(emitter), sums.tail(emitter), at);
