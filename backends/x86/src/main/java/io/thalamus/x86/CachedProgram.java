@@ -136,7 +136,7 @@ record CachedProgram(Model arguments, Program program, byte[] settings) {
     List<Check> checks = in.list(one -> new Check(one.int64(), one.int32()));
     List<Group> groups = in.list(one -> new Group(one.int32(), one.bool()));
     int[] operations = in.ints();
-    int[] large = Arrays.stream(in.ints()).sorted().toArray();
+    int[] large = in.ints();
     List<Function> all =
         in.list(one -> new Function(one.int32(), one.list(CachedProgram::extent), one.bool()));
     List<Function> functions = new ArrayList<>();

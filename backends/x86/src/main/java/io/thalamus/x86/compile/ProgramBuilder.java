@@ -190,12 +190,7 @@ final class ProgramBuilder {
 
   /** Returns where some bytes stand among the constants. */
   long constant(byte[] value) {
-    return constant(MemorySegment.ofArray(value));
-  }
-
-  /** Returns where a part stands among the constants. */
-  private long constant(MemorySegment value) {
-    return constants.add(value);
+    return constants.add(MemorySegment.ofArray(value));
   }
 
   /** A part that stands among the constants, and what was said of it. */

@@ -109,10 +109,6 @@ public final class SpreadConvolution {
     return (long) operation.output().shape().dimension(0) * operation.output().shape().dimension(1);
   }
 
-  private static float[] floats(ResolvedOperation operation, int input) {
-    return Source.floats(operation, input);
-  }
-
   /**
    * The results along an axis that lie a stride apart.
    *
@@ -167,8 +163,8 @@ public final class SpreadConvolution {
     int line = (input.dimension(2) + width.before() + width.after()) * cell;
     long batch = (long) (input.dimension(1) + height.before() + height.after()) * line;
     int result = output.dimension(3) * Float.BYTES;
-    float[] weights = floats(operation, 1);
-    float[] bias = floats(operation, 2);
+    float[] weights = Source.floats(operation, 1);
+    float[] bias = Source.floats(operation, 2);
     for (Phase row : rows) {
       for (Phase column : columns) {
         TapLines filter =
@@ -302,8 +298,8 @@ public final class SpreadConvolution {
     int run = input.dimension(3) / groups;
     int channels = output.dimension(3) / groups;
     int depth = height.size() * width.size() * run;
-    float[] weights = floats(operation, 1);
-    float[] bias = floats(operation, 2);
+    float[] weights = Source.floats(operation, 1);
+    float[] bias = Source.floats(operation, 2);
     for (int group = 0; group < groups; group++) {
       int first = group * channels;
       TapLines filter =
