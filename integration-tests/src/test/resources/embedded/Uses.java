@@ -61,6 +61,7 @@ final class Uses {
       case "settings" -> settings(samples, Path.of(args[2]));
       case "own" -> own(samples, Path.of(args[2]), Path.of(args[3]));
       case "stored" -> stored(samples);
+      case "bundles" -> bundles(samples, List.of(args[2], args[2], args[3]));
       case "loader" -> loader(alone(Path.of(args[2]).toUri().toURL()));
       case "nested" -> loader(new Nested(Path.of(args[2])));
       default -> throw new IllegalArgumentException(args[0]);
@@ -319,6 +320,24 @@ final class Uses {
               Network.open(thalamus.neuralNetworks(), samples.resolve("digits.tflite"), options)) {
         System.out.println(
             digits.compilation().caching().getFirst().origin() + " " + digit(digits, samples, 8));
+      }
+    }
+  }
+
+  /** Whatever was compiled by a bundle is taken by the same one alone. */
+  private static void bundles(Path samples, List<String> jars) throws Exception {
+    CacheOptions cache = new CacheOptions(Path.of("compiled"), CacheToken.of(new byte[32]), "");
+    CompilationOptions options = CompilationOptions.DEFAULT.withDevices(List.of("npu")).with(cache);
+    for (String jar : jars) {
+      try (Thalamus thalamus = Thalamus.start(Path.of("storage"))) {
+        thalamus.install(Path.of(jar));
+        try (Network digits =
+            Network.open(thalamus.neuralNetworks(), samples.resolve("digits.tflite"), options)) {
+          System.out.println(
+              digits.compilation().caching().getFirst().origin().isRestored()
+                  + " "
+                  + digit(digits, samples, 8));
+        }
       }
     }
   }

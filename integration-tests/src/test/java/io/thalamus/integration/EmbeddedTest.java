@@ -330,6 +330,25 @@ class EmbeddedTest {
     assertEquals(List.of("STORED 8", "RESTORED 8"), uses(VECTORS, "stored"));
   }
 
+  /** Another build of a device must not take what this one stored. */
+  @Test
+  void compilationsOfABundleAreTakenByTheSameBundleAlone() throws Exception {
+    Path npu = ProjectFiles.DISTRIBUTION.resolve("devices/io.thalamus.npu.jar");
+    Path other = directory.resolve("other.jar");
+    try (JarFile jar = new JarFile(npu.toFile());
+        JarOutputStream out =
+            new JarOutputStream(Files.newOutputStream(other), jar.getManifest())) {
+      for (JarEntry entry : Collections.list(jar.entries())) {
+        if (!entry.getName().equals(JarFile.MANIFEST_NAME)) {
+          out.putNextEntry(new JarEntry(entry.getName()));
+          jar.getInputStream(entry).transferTo(out);
+        }
+      }
+      out.putNextEntry(new JarEntry("another"));
+    }
+    assertEquals(List.of("false 8", "true 8", "false 8"), uses(VECTORS, "bundles", npu, other));
+  }
+
   /** As a module, the program names what it needs, in the place of the JVM's option. */
   @Test
   void aModularProgramFindsItOnTheModulePath() throws Exception {

@@ -27,7 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.SortedMap;
-import java.util.TreeMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
@@ -74,8 +74,8 @@ public final class FrameworkBundles implements DeviceBundles {
   private final Framework framework;
   private final BundleContext context;
 
-  /** The digests of the files that were installed, by the bundle. */
-  private final SortedMap<Long, String> digests = new TreeMap<>();
+  /** The digests of the files that were installed, by the bundle: there before its devices are. */
+  private final SortedMap<Long, String> digests = new ConcurrentSkipListMap<>();
 
   /**
    * Starts a framework.
@@ -211,28 +211,30 @@ public final class FrameworkBundles implements DeviceBundles {
   }
 
   @Override
-  public synchronized String digest() {
+  public String digest() {
     return String.join(" ", digests.values());
   }
 
   @Override
   public synchronized void install(String name, Path file) throws IOException {
     byte[] content = Files.readAllBytes(file);
-    Bundle bundle = find(name);
+    String digest = HexFormat.of().formatHex(Digests.sha256().digest(content));
+    Bundle present = find(name);
     try {
-      if (bundle == null) {
-        bundle = context.installBundle(file.toUri().toString(), new ByteArrayInputStream(content));
-        start(bundle);
+      if (present == null) {
+        start(
+            context.installBundle(file.toUri().toString(), new ByteArrayInputStream(content)),
+            digest);
       } else {
-        update(bundle, new ByteArrayInputStream(content));
+        update(present, new ByteArrayInputStream(content), digest);
       }
     } catch (BundleException e) {
-      throw new IOException(file + " does not start: " + reason(bundle, e), e);
+      throw new IOException(file + " does not start: " + reason(present, e), e);
     }
-    digests.put(bundle.getBundleId(), HexFormat.of().formatHex(Digests.sha256().digest(content)));
   }
 
-  private void start(Bundle bundle) throws IOException {
+  private void start(Bundle bundle, String digest) throws IOException {
+    digests.put(bundle.getBundleId(), digest);
     try {
       bundle.start();
     } catch (BundleException e) {
@@ -242,12 +244,19 @@ public final class FrameworkBundles implements DeviceBundles {
     }
   }
 
-  private void update(Bundle bundle, InputStream stream) throws BundleException, IOException {
+  private void update(Bundle bundle, InputStream stream, String digest)
+      throws BundleException, IOException {
     bundle.stop();
+    String before = digests.put(bundle.getBundleId(), digest);
+    boolean isUpdated = false;
     try {
       bundle.update(stream);
+      isUpdated = true;
       refresh(bundle);
     } finally {
+      if (!isUpdated) {
+        digests.put(bundle.getBundleId(), before);
+      }
       // If the update failed, the old one goes on.
       bundle.start();
     }
