@@ -11,7 +11,7 @@ import java.util.Map;
  * implementation with the framework. Thread-safe; owned by one {@link Container}.
  */
 public interface DeviceBundles extends AutoCloseable {
-  /** Returns one line for each bundle that did not start, and each that has no device here. */
+  /** Returns one line for each bundle that has no device here. */
   List<String> problems();
 
   /** Returns a digest of the bundles that were installed, as text. */

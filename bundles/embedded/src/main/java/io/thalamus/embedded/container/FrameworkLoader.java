@@ -12,7 +12,7 @@ import java.util.Map;
 
 /**
  * The loader of the framework's classes, which the program never sees: it may have a framework of
- * its own. The classes of the contracts are the program's. Thread-safe; closed after its container.
+ * its own. The classes of the contracts are the program's. Thread-safe; closed after its framework.
  */
 final class FrameworkLoader extends URLClassLoader {
   private static final String BUNDLES =

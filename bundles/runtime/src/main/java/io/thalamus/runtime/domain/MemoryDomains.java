@@ -40,13 +40,13 @@ public final class MemoryDomains implements AutoCloseable {
   /** Creates memories with the usual patience, by the clock of the machine. */
   @Activate
   public MemoryDomains() {
-    this(PATIENCE, System::nanoTime, null);
+    this(null);
   }
 
   /**
    * Creates memories with the usual patience.
    *
-   * @param engine vouches for saved contents
+   * @param engine vouches for saved contents; null to save none
    */
   public MemoryDomains(CacheEngine engine) {
     this(PATIENCE, System::nanoTime, engine);
