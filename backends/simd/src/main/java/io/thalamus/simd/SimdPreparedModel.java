@@ -25,11 +25,13 @@ import io.thalamus.simd.program.Tensor;
 import io.thalamus.simd.program.WarmUp;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A compiled graph and the frames it runs in. Frames are on the heap: nothing is given back. */
 final class SimdPreparedModel extends FramedPreparedModel<Frame> {
   private final Program program;
+  private final int operations;
   private final List<Shape> shapes;
   private final Workers workers;
   private final WarmUp warmUp;
@@ -39,6 +41,7 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
       Model model, Program program, Workers workers, WarmUp warmUp, SimdDevice device) {
     super(model, device);
     this.program = program;
+    this.operations = model.main().operations().size();
     this.shapes = program.outputs().stream().map(Tensor::shape).toList();
     this.workers = workers;
     this.warmUp = warmUp;
@@ -121,8 +124,8 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
    * until vectors are warm.
    */
   @Override
-  public ExecutionProfile profile(Request request) throws DeviceException {
-    return new ExecutionProfile(operationNanos(request), 0, 0);
+  public Optional<ExecutionProfile> profile(Request request) throws DeviceException {
+    return Optional.of(new ExecutionProfile(operationNanos(request, operations), 0, 0));
   }
 
   private Failed runSteps(Frame frame, ExecutionConfig config) {

@@ -3,7 +3,6 @@ package io.thalamus.simd;
 
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.Quantization.NONE;
-import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -16,7 +15,7 @@ import io.thalamus.tck.check.TestRequest;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** The times of operations. */
+/** The time of an operation is told as its own, which the kit cannot know. */
 class ProfileTest {
   @Test
   void eachOperationThatIsWorkHasATime() throws Exception {
@@ -29,13 +28,8 @@ class ProfileTest {
       graph.operation(OperationCode.RESHAPE, List.of(between, graph.int32Vector(6)), shaped);
       graph.operation(OperationCode.NEG, List.of(shaped), graph.output(TENSOR_FLOAT32, NONE, 6));
       try (PreparedModel prepared = device.prepare(graph.model(), PrepareConfig.DEFAULT);
-          TestRequest request =
-              TestRequest.of(
-                  graph.model().main(), TestGraph.bytes(new float[] {1, -2, 3, -4, 5, -6}))) {
-        ExecutionProfile profile = prepared.profile(request.request());
-        assertArrayEquals(
-            new float[] {-1, -2, -3, -4, -5, -6}, TestGraph.floats(request.results().getFirst()));
-        assertEquals(3, profile.nanos().size());
+          TestRequest request = TestRequest.of(graph.model().main())) {
+        ExecutionProfile profile = prepared.profile(request.request()).orElseThrow();
         assertTrue(profile.nanos().get(0) > 0, profile.toString());
         assertEquals(0, profile.nanos().get(1));
         assertTrue(profile.nanos().get(2) > 0, profile.toString());

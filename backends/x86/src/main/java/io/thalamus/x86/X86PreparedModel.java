@@ -31,6 +31,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * A program with its code. Thread-safe. Owns the code, the constants and all frames, which are
@@ -174,9 +175,12 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
 
   /** Calls are made one after the other, and the last of an operation ends its time. */
   @Override
-  public ExecutionProfile profile(Request request) throws DeviceException {
-    return new ExecutionProfile(
-        operationNanos(request), Peak.measure(level, false), Peak.measure(level, true));
+  public Optional<ExecutionProfile> profile(Request request) throws DeviceException {
+    return Optional.of(
+        new ExecutionProfile(
+            operationNanos(request, program.operations().length),
+            Peak.measure(level, false),
+            Peak.measure(level, true)));
   }
 
   private Failed profile(X86Frame frame, ExecutionConfig config, long[] nanos) {

@@ -3,7 +3,6 @@ package io.thalamus.x86;
 
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.Quantization.NONE;
-import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -18,7 +17,9 @@ import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The times of operations. */
+/**
+ * The time of an operation is told as its own, and with it the peaks, which the kit cannot know.
+ */
 class ProfileTest {
   @ParameterizedTest
   @EnumSource
@@ -33,13 +34,8 @@ class ProfileTest {
       graph.operation(OperationCode.RESHAPE, List.of(between, graph.int32Vector(6)), shaped);
       graph.operation(OperationCode.NEG, List.of(shaped), graph.output(TENSOR_FLOAT32, NONE, 6));
       try (PreparedModel prepared = device.prepare(graph.model(), PrepareConfig.DEFAULT);
-          TestRequest request =
-              TestRequest.of(
-                  graph.model().main(), TestGraph.bytes(new float[] {1, -2, 3, -4, 5, -6}))) {
-        ExecutionProfile profile = prepared.profile(request.request());
-        assertArrayEquals(
-            new float[] {-1, -2, -3, -4, -5, -6}, TestGraph.floats(request.results().getFirst()));
-        assertEquals(3, profile.nanos().size());
+          TestRequest request = TestRequest.of(graph.model().main())) {
+        ExecutionProfile profile = prepared.profile(request.request()).orElseThrow();
         assertTrue(profile.nanos().get(0) > 0, profile.toString());
         assertEquals(0, profile.nanos().get(1));
         assertTrue(profile.nanos().get(2) > 0, profile.toString());

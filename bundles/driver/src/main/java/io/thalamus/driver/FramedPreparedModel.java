@@ -125,17 +125,19 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
   /**
    * Executes once with {@link #profiled}.
    *
-   * @return by operation of the graph, its time in nanoseconds
+   * @param operations of the graph that was compiled: one from a cache may hold arguments alone
+   * @return by operation, its time in nanoseconds
    */
-  protected final List<Long> operationNanos(Request request) throws DeviceException {
-    long[] nanos = new long[graph.operations().size()];
+  protected final List<Long> operationNanos(Request request, int operations)
+      throws DeviceException {
+    long[] nanos = new long[operations];
     ExecutionResult result =
         ScopedValue.where(PROFILED, nanos).call(() -> execute(request, ExecutionConfig.DEFAULT));
     return switch (result) {
       case Completed _ -> Arrays.stream(nanos).boxed().toList();
       case Failed failed -> throw new DeviceException(failed.status(), failed.message());
       case OutputInsufficientSize _ ->
-          throw DeviceException.failure("an output of the request is too small");
+          throw new DeviceException(result.status(), "an output of the request is too small");
     };
   }
 

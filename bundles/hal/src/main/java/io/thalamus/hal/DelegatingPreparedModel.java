@@ -50,7 +50,7 @@ public abstract class DelegatingPreparedModel implements PreparedModel {
   }
 
   @Override
-  public ExecutionProfile profile(Request request) throws DeviceException {
+  public Optional<ExecutionProfile> profile(Request request) throws DeviceException {
     return delegate.profile(request);
   }
 

@@ -49,13 +49,13 @@ public interface PreparedModel extends AutoCloseable {
   }
 
   /**
-   * Executes a request in the calling thread alone, and tells how long each operation took.
+   * Executes a request in the calling thread alone, and tells how long each operation took. Empty
+   * if the device cannot tell: then it executes nothing.
    *
-   * @throws DeviceException with GENERAL_FAILURE where the device cannot tell, or where the
-   *     execution fails
+   * @throws DeviceException where the execution fails, with the status that {@link #execute} has
    */
-  default ExecutionProfile profile(Request request) throws DeviceException {
-    throw DeviceException.failure("this device does not tell how long operations take");
+  default Optional<ExecutionProfile> profile(Request request) throws DeviceException {
+    return Optional.empty();
   }
 
   /**

@@ -21,6 +21,7 @@ import io.thalamus.console.Syntax;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceDriver;
 import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.ExecutionProfile;
 import io.thalamus.shell.execution.Bench;
 import io.thalamus.shell.execution.Profiler;
 import io.thalamus.shell.model.Models;
@@ -177,15 +178,20 @@ public final class BenchCommand extends Command {
         continue;
       }
       try {
-        if (profiler.isWholeOn(device)) {
+        if (!profiler.isWholeOn(device)) {
+          refusals.add(id + " does not take all operations");
+          continue;
+        }
+        Optional<ExecutionProfile> told = profiler.profile(device, time);
+        if (told.isPresent()) {
           return ProfileResult.of(
               model.loaded().path().toString(),
               id,
               model.model().main(),
-              profiler.profile(device, time),
+              told.get(),
               invocation.style());
         }
-        refusals.add(id + " does not take all operations");
+        refusals.add(id + " does not tell how long operations take");
       } catch (DeviceException e) {
         refusals.add(id + ": " + e.getMessage());
       } finally {

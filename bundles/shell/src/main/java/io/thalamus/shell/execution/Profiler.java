@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
@@ -47,26 +48,32 @@ public final class Profiler {
    * Executes on a device for some time.
    *
    * @return of each operation its median in the latter half of the executions, when code is
-   *     compiled, and the best that was seen of the processor
+   *     compiled, and the best that was seen of the processor; empty if the device cannot tell
    * @throws CommandException where an output has no size before the execution
-   * @throws DeviceException where the device cannot tell, or fails
+   * @throws DeviceException where the device fails
    */
-  public ExecutionProfile profile(Device device, Duration time) throws DeviceException {
+  public Optional<ExecutionProfile> profile(Device device, Duration time) throws DeviceException {
     List<SharedMemory> memories = new ArrayList<>();
     try (PreparedModel prepared = device.prepare(model, PrepareConfig.DEFAULT)) {
       Request request = request(memories);
       List<ExecutionProfile> all = new ArrayList<>();
       long end = System.nanoTime() + time.toNanos();
       while (all.size() < LEAST_EXECUTIONS || System.nanoTime() < end) {
-        all.add(prepared.profile(request));
+        Optional<ExecutionProfile> one = prepared.profile(request);
+        if (one.isEmpty()) {
+          return one;
+        }
+        all.add(one.get());
       }
       List<ExecutionProfile> latter = all.subList(all.size() / 2, all.size());
-      return new ExecutionProfile(
-          IntStream.range(0, model.main().operations().size())
-              .mapToObj(i -> median(latter.stream().mapToLong(one -> one.nanos().get(i)).toArray()))
-              .toList(),
-          all.stream().mapToDouble(ExecutionProfile::floatPeak).max().orElse(0),
-          all.stream().mapToDouble(ExecutionProfile::bytePeak).max().orElse(0));
+      return Optional.of(
+          new ExecutionProfile(
+              IntStream.range(0, model.main().operations().size())
+                  .mapToObj(
+                      i -> median(latter.stream().mapToLong(one -> one.nanos().get(i)).toArray()))
+                  .toList(),
+              all.stream().mapToDouble(ExecutionProfile::floatPeak).max().orElse(0),
+              all.stream().mapToDouble(ExecutionProfile::bytePeak).max().orElse(0)));
     } finally {
       memories.forEach(SharedMemory::close);
     }

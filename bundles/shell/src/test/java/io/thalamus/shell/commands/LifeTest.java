@@ -10,6 +10,10 @@ import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.ExecutionReport;
 import io.thalamus.api.ResultCode;
 import io.thalamus.console.CommandException;
+import io.thalamus.hal.Device;
+import io.thalamus.hal.DeviceException;
+import io.thalamus.hal.ExecutionProfile;
+import io.thalamus.hal.PreparedModel;
 import io.thalamus.model.Model;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
@@ -20,15 +24,22 @@ import io.thalamus.model.reader.ModelFile;
 import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.OpenModel;
 import io.thalamus.shell.session.Kept;
+import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.BitSet;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.osgi.framework.BundleContext;
+import org.osgi.framework.ServiceReference;
 
 /** Models that stay loaded, and measurements of them. */
 class LifeTest {
@@ -36,6 +47,7 @@ class LifeTest {
 
   private final FakeNetworks networks = new FakeNetworks();
   private final Models models = new Models(networks);
+  private final Map<String, Device> services = new HashMap<>();
   private Terminal terminal;
 
   @BeforeEach
@@ -47,7 +59,7 @@ class LifeTest {
             new RunCommand(models),
             new InfoCommand(models),
             new PlanCommand(networks, models, new FakeDryRuns()),
-            new BenchCommand(withoutServices(), networks, models, new FakeCache()),
+            new BenchCommand(context(), networks, models, new FakeCache()),
             new BurstCommand(networks, models));
     SubgraphBuilder builder = new SubgraphBuilder();
     OperandCode type = OperandCode.TENSOR_FLOAT32;
@@ -180,12 +192,37 @@ class LifeTest {
     assertEquals(0, networks.open.get());
   }
 
-  private static BundleContext withoutServices() {
-    return (BundleContext)
-        Proxy.newProxyInstance(
-            LifeTest.class.getClassLoader(),
-            new Class<?>[] {BundleContext.class},
-            (_, _, _) -> List.of());
+  /** A context with the devices, whose references have their names as every property. */
+  private BundleContext context() {
+    return proxy(
+        BundleContext.class,
+        (_, method, arguments) ->
+            switch (method.getName()) {
+              case "getServiceReferences" ->
+                  services.keySet().stream()
+                      .map(id -> proxy(ServiceReference.class, (_, _, _) -> id))
+                      .toList();
+              case "getService" ->
+                  services.get(((ServiceReference<?>) arguments[0]).getProperty("the name"));
+              default -> true;
+            });
+  }
+
+  private static <T> T proxy(Class<T> type, InvocationHandler handler) {
+    return type.cast(
+        Proxy.newProxyInstance(LifeTest.class.getClassLoader(), new Class<?>[] {type}, handler));
+  }
+
+  /** A device that takes every model of one operation, and computes nothing. */
+  private static Device device(Callable<Optional<ExecutionProfile>> profile) {
+    PreparedModel prepared =
+        proxy(
+            PreparedModel.class,
+            (_, method, _) -> method.getName().equals("profile") ? profile.call() : null);
+    return proxy(
+        Device.class,
+        (_, method, _) ->
+            method.getName().equals("prepare") ? prepared : BitSet.valueOf(new long[] {1}));
   }
 
   @Test
@@ -196,6 +233,17 @@ class LifeTest {
             FakeNetworks.device("cpu", 1, DeviceDescription.State.AVAILABLE, ""));
     assertFails(
         "no device can be profiled: cpu is not here; simd is not here",
+        "nn:bench digits/model.tflite --profile");
+    services.put("cpu", device(Optional::empty));
+    services.put(
+        "simd",
+        device(
+            () -> {
+              throw DeviceException.failure("it was unplugged");
+            }));
+    assertFails(
+        "no device can be profiled: cpu does not tell how long operations take; simd: it was"
+            + " unplugged",
         "nn:bench digits/model.tflite --profile");
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.certify;
 
+import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.tck.caching.CachingTests;
 import io.thalamus.tck.check.Check;
@@ -34,7 +35,10 @@ final class CachingChecks {
       for (Check check : checks) {
         findings.run(check);
       }
-      GraphCheck restored = new GraphCheck(tests.restoring());
+      Device restoring = tests.restoring();
+      findings.run(
+          "from cache times of operations", () -> ProfileChecks.run(restoring, subject.some()));
+      GraphCheck restored = new GraphCheck(restoring);
       for (Example example : subject.singles()) {
         findings.add("from cache " + example.name(), restored.run(example));
       }

@@ -7,12 +7,10 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
 import io.thalamus.model.Model;
-import io.thalamus.model.OperationCode;
 import io.thalamus.tck.check.Check;
 import io.thalamus.tck.check.Expect;
 import io.thalamus.tck.check.Leaks;
 import io.thalamus.tck.check.Probes;
-import io.thalamus.tck.check.TestGraph;
 import io.thalamus.tck.check.TestRequest;
 import io.thalamus.vectors.Example;
 import java.io.IOException;
@@ -25,7 +23,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 
 /**
  * Leaks of calls: threads, memory outside the heap, and models that were closed. Others work in the
@@ -112,7 +109,8 @@ final class LeakChecks {
 
   /** Memory of executions and of prepared models, by an operation with large arguments. */
   private static void memory(Device device, Findings findings) throws InterruptedException {
-    Optional<Model> large = large(device);
+    // An operation on a tensor that is large, but not long.
+    Optional<Model> large = Probes.chain(device, 1, LARGE);
     if (large.isEmpty() || !Files.isReadable(PROCESS_SIZE)) {
       findings.skip(
           "memory of calls",
@@ -166,13 +164,5 @@ final class LeakChecks {
   private static long processBytes() throws IOException {
     String text = Files.readString(PROCESS_SIZE);
     return PAGE_BYTES * Long.parseLong(text.substring(0, text.indexOf(' ')));
-  }
-
-  /** An operation on a tensor that is large, but not long. */
-  private static Optional<Model> large(Device device) {
-    return Stream.of(OperationCode.RELU, OperationCode.ADD)
-        .map(operation -> TestGraph.chain(operation, 1, LARGE))
-        .filter(model -> Probes.takes(device, model))
-        .findFirst();
   }
 }

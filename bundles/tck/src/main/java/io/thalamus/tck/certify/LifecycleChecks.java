@@ -48,6 +48,7 @@ final class LifecycleChecks {
               Expect.equal(
                   Probes.outputs(prepared, decoded), Probes.outputs(prepared, decoded), DIFFERENT));
       findings.prepared("bytes of its own", example, LifecycleChecks::ownBytes);
+      findings.run("times of operations", () -> ProfileChecks.run(device, subject.some()));
     }
     LeakChecks.run(subject, findings);
     if (!info.memoryDomain()) {

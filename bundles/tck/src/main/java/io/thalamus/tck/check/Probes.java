@@ -11,14 +11,17 @@ import io.thalamus.hal.Request;
 import io.thalamus.hal.SyncFence;
 import io.thalamus.model.ErrorStatus;
 import io.thalamus.model.Model;
+import io.thalamus.model.OperationCode;
 import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
 import io.thalamus.vectors.VectorFormatException;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /** Uses of examples and models that several groups share. */
 public final class Probes {
@@ -94,6 +97,14 @@ public final class Probes {
     } catch (DeviceException | RuntimeException | Error e) {
       return true;
     }
+  }
+
+  /** Returns a chain of RELU or ADD of float32 that a device takes. */
+  public static Optional<Model> chain(Device device, int count, int... shape) {
+    return Stream.of(OperationCode.RELU, OperationCode.ADD)
+        .map(operation -> TestGraph.chain(operation, count, shape))
+        .filter(model -> takes(device, model))
+        .findFirst();
   }
 
   /** Returns whether a device takes all of an example, or cannot even be asked. */
