@@ -9,26 +9,11 @@ import java.util.Arrays;
 /**
  * Boxes with scores, and the choice among those that overlap. Each box takes four numbers: two
  * corners, the lesser coordinates first. Made for one run.
+ *
+ * @param scoresOfBox how many consecutive scores belong to the same box
  */
-final class Boxes {
+record Boxes(float[] corners, float[] scores, int scoresOfBox, WorkMeter work) {
   static final int CORNERS = 4;
-
-  private final float[] corners;
-  private final float[] scores;
-  private final int scoresOfBox;
-  private final WorkMeter work;
-
-  /**
-   * Boxes that share scores by their number.
-   *
-   * @param scoresOfBox how many consecutive scores belong to the same box
-   */
-  Boxes(float[] corners, float[] scores, int scoresOfBox, WorkMeter work) {
-    this.corners = corners;
-    this.scores = scores;
-    this.scoresOfBox = scoresOfBox;
-    this.work = work;
-  }
 
   private float corner(int score, int corner) {
     return corners[score / scoresOfBox * CORNERS + corner];

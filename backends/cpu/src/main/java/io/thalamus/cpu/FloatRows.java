@@ -10,13 +10,7 @@ import java.lang.foreign.MemorySegment;
  * memory in float on the other, where a state keeps its precision from step to step. Indexes are in
  * elements.
  */
-final class FloatRows {
-  private final Elements elements;
-
-  FloatRows(Elements elements) {
-    this.elements = elements;
-  }
-
+record FloatRows(Elements elements) {
   float get(MemorySegment operand, long index) {
     return elements.getFloat(operand, index);
   }

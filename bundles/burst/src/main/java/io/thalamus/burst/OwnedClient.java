@@ -11,13 +11,7 @@ import java.lang.ref.Reference;
  * A client as its owner has it. Nothing of the burst refers to it, so that one which its owner
  * forgot is noticed, and its channel closed. Thread-safe as {@link BurstClient} says.
  */
-final class OwnedClient implements BurstClient {
-  private final BurstClient channel;
-
-  OwnedClient(BurstClient channel) {
-    this.channel = channel;
-  }
-
+record OwnedClient(BurstClient channel) implements BurstClient {
   @Override
   public boolean send(Request request, ExecutionConfig config) {
     try {

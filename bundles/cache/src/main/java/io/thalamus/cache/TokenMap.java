@@ -34,8 +34,10 @@ import java.util.Set;
  * </pre>
  *
  * The key is the SHA-256 of the device's name, a zero byte and the token.
+ *
+ * @param capacity entries that are kept
  */
-final class TokenMap {
+record TokenMap(Path file, KeyFile key, String nameSpace, int capacity) {
   private static final int MAGIC = 'T' | 'T' << 8 | 'O' << 16 | 'K' << 24;
   private static final int VERSION = 2;
   private static final int HEAD = 16;
@@ -45,27 +47,6 @@ final class TokenMap {
 
   /** Codes of one compilation, so that one made again and again pushes no other out. */
   static final int MOST_CODES = 16;
-
-  private final Path file;
-  private final KeyFile key;
-  private final String nameSpace;
-  private final int capacity;
-
-  /**
-   * A map in a file.
-   *
-   * @param capacity entries that are kept
-   */
-  TokenMap(Path file, KeyFile key, String nameSpace, int capacity) {
-    this.file = file;
-    this.key = key;
-    this.nameSpace = nameSpace;
-    this.capacity = capacity;
-  }
-
-  Path file() {
-    return file;
-  }
 
   /** The file is not what was written there. */
   static final class DamagedException extends IOException {

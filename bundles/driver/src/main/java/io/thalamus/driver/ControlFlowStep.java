@@ -13,30 +13,13 @@ import java.util.List;
 /**
  * An IF or WHILE with the programs of its graphs: then and else, or condition and body. Immutable.
  */
-final class ControlFlowStep implements Step {
+record ControlFlowStep(
+    int index, Subgraph graph, Operation operation, List<GraphProgram> programs, boolean isStatic)
+    implements Step {
   static final int THEN = 0;
   static final int ELSE = 1;
   static final int CONDITION = 0;
   static final int BODY = 1;
-
-  private final int index;
-  private final Subgraph graph;
-  private final Operation operation;
-  private final List<GraphProgram> programs;
-  private final boolean isStatic;
-
-  private ControlFlowStep(
-      int index,
-      Subgraph graph,
-      Operation operation,
-      List<GraphProgram> programs,
-      boolean isStatic) {
-    this.index = index;
-    this.graph = graph;
-    this.operation = operation;
-    this.programs = programs;
-    this.isStatic = isStatic;
-  }
 
   /**
    * The step; writes the shapes of the outputs into {@code shapes} where they do not depend on what
@@ -63,28 +46,13 @@ final class ControlFlowStep implements Step {
   }
 
   @Override
-  public Operation operation() {
-    return operation;
-  }
-
-  @Override
   public String place() {
     return Step.place(index, operation);
   }
 
   @Override
-  public boolean isStatic() {
-    return isStatic;
-  }
-
-  @Override
   public long scratchSize() {
     return 0;
-  }
-
-  @Override
-  public List<GraphProgram> programs() {
-    return programs;
   }
 
   boolean isLoop() {

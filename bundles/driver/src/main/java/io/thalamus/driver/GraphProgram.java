@@ -21,20 +21,10 @@ import java.util.List;
  * A graph as a list of steps. Operations whose shapes are known before the execution are bound to
  * their kernels once; the others are resolved when their inputs are there. IF and WHILE have the
  * programs of their graphs. Immutable.
+ *
+ * @param shapes known before the execution, by operand; null where unknown; not to be changed
  */
-final class GraphProgram {
-  private final Subgraph graph;
-  private final List<Step> steps;
-  private final Shape[] shapes;
-  private final MemoryPlan memory;
-
-  private GraphProgram(Subgraph graph, List<Step> steps, Shape[] shapes, MemoryPlan memory) {
-    this.graph = graph;
-    this.steps = steps;
-    this.shapes = shapes;
-    this.memory = memory;
-  }
-
+record GraphProgram(Subgraph graph, List<Step> steps, Shape[] shapes, MemoryPlan memory) {
   /**
    * Compiles the main graph of a valid model, and all that it refers to.
    *
@@ -121,26 +111,9 @@ final class GraphProgram {
         || operand.lifetime() instanceof Lifetime.SubgraphOutput);
   }
 
-  Subgraph graph() {
-    return graph;
-  }
-
-  List<Step> steps() {
-    return steps;
-  }
-
-  /** The shapes known before the execution, by operand; null where unknown. Not to be changed. */
-  Shape[] shapes() {
-    return shapes;
-  }
-
   /** The shape of an output of the graph where it is known before the execution, else null. */
   Shape outputShape(int output) {
     return shapes[graph.outputIndexes().get(output)];
-  }
-
-  MemoryPlan memory() {
-    return memory;
   }
 
   /** Returns whether the shapes of all values are known before the execution. */

@@ -16,15 +16,19 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** An operation that a kernel computes, bound to it or not yet. Immutable. */
-final class KernelStep implements Step {
-  private final int index;
-  private final Subgraph graph;
-  private final Operation operation;
-  private final OperationDefinition definition;
-  private final KernelTable table;
-  private final Kernel kernel;
-
+/**
+ * An operation that a kernel computes, bound to it or not yet. Immutable.
+ *
+ * @param kernel null where shapes are known only while executing
+ */
+record KernelStep(
+    int index,
+    Subgraph graph,
+    Operation operation,
+    OperationDefinition definition,
+    KernelTable table,
+    Kernel kernel)
+    implements Step {
   KernelStep(
       int index,
       Subgraph graph,
@@ -32,31 +36,6 @@ final class KernelStep implements Step {
       OperationDefinition definition,
       KernelTable table) {
     this(index, graph, operation, definition, table, null);
-  }
-
-  private KernelStep(
-      int index,
-      Subgraph graph,
-      Operation operation,
-      OperationDefinition definition,
-      KernelTable table,
-      Kernel kernel) {
-    this.index = index;
-    this.graph = graph;
-    this.operation = operation;
-    this.definition = definition;
-    this.table = table;
-    this.kernel = kernel;
-  }
-
-  @Override
-  public Operation operation() {
-    return operation;
-  }
-
-  /** The kernel, or null where shapes are known only while executing. */
-  Kernel kernel() {
-    return kernel;
   }
 
   @Override

@@ -27,17 +27,7 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 
 /** Writes the text of one model. Not thread-safe. */
-final class ModelTextWriter {
-  private final JsonGenerator json;
-  private final LinePrinter printer;
-  private final ConstantLayout layout;
-
-  private ModelTextWriter(JsonGenerator json, LinePrinter printer, ConstantLayout layout) {
-    this.json = json;
-    this.printer = printer;
-    this.layout = layout;
-  }
-
+record ModelTextWriter(JsonGenerator json, LinePrinter printer, ConstantLayout layout) {
   /** The file of constants, as the text names it. */
   record Constants(String file, long size, String sha256) {}
 

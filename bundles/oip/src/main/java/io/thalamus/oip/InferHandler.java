@@ -24,25 +24,15 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.regex.Pattern;
 
-/** The call {@code infer}. Thread-safe. */
-final class InferHandler implements Route.Handler {
+/**
+ * The call {@code infer}. Thread-safe.
+ *
+ * @param hasVersion whether the path names one
+ */
+record InferHandler(InferenceServer server, Limits limits, boolean hasVersion)
+    implements Route.Handler {
   private static final String HEADER_LENGTH = "Inference-Header-Content-Length";
   private static final Pattern DIGITS = Pattern.compile("\\d{1,18}");
-
-  private final InferenceServer server;
-  private final Limits limits;
-  private final boolean hasVersion;
-
-  /**
-   * A handler.
-   *
-   * @param hasVersion whether the path names one
-   */
-  InferHandler(InferenceServer server, Limits limits, boolean hasVersion) {
-    this.server = server;
-    this.limits = limits;
-    this.hasVersion = hasVersion;
-  }
 
   /** The first value stands behind the JSON. */
   @Override

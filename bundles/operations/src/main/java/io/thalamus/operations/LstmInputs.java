@@ -14,8 +14,12 @@ import java.util.stream.Stream;
 
 /**
  * The inputs of one cell of an {@link Lstm}, counted from the weights of its input gate. Immutable.
+ *
+ * @param first index of the weights from input to input gate
+ * @param norms index of the normalization of the input gate, beyond the inputs where there is no
+ *     normalization
  */
-final class LstmInputs {
+record LstmInputs(OperationView operation, int first, int norms) {
   private static final int WEIGHTS = 0;
   private static final int RECURRENT = 4;
   private static final int PEEPHOLES = 8;
@@ -24,23 +28,6 @@ final class LstmInputs {
   private static final int PROJECTION_BIAS = 16;
   private static final int CELL_GATE = 2;
   private static final int OUTPUT_GATE = 3;
-
-  private final OperationView operation;
-  private final int first;
-  private final int norms;
-
-  /**
-   * Inputs of a cell.
-   *
-   * @param first index of the weights from input to input gate
-   * @param norms index of the normalization of the input gate, beyond the inputs where there is no
-   *     normalization
-   */
-  LstmInputs(OperationView operation, int first, int norms) {
-    this.operation = operation;
-    this.first = first;
-    this.norms = norms;
-  }
 
   /** Checks the dimensions of an input, where it is there. */
   private void requireIfPresent(int index, int... dimensions) throws ValidationException {

@@ -21,35 +21,24 @@ import java.util.function.BooleanSupplier;
  * A model on its way to commands: layers with their constants, and nothing of the model itself. Two
  * stages: {@link #quick} takes the first tiling that fits, {@link #searched} tries many. Both give
  * executables that take the same memories and compute the same bits. Immutable and thread-safe.
+ *
+ * @param tensorBytes of DRAM that the tensors take
+ * @param inputs by input of the model
+ * @param outputs by output of the model
  */
-public final class NpuCompilation {
+public record NpuCompilation(
+    Architecture architecture,
+    List<Step> steps,
+    int tensorBytes,
+    List<Tensor> inputs,
+    List<Tensor> outputs) {
   /** Constants begin at multiples of this. */
   private static final int ALIGNMENT = 16;
 
-  private final Architecture architecture;
-  private final List<Step> steps;
-  private final int tensorBytes;
-  private final List<Tensor> inputs;
-  private final List<Tensor> outputs;
-
-  /**
-   * Layers and where their tensors stand.
-   *
-   * @param tensorBytes of DRAM that the tensors take
-   * @param inputs by input of the model
-   * @param outputs by output of the model
-   */
-  NpuCompilation(
-      Architecture architecture,
-      List<Step> steps,
-      int tensorBytes,
-      List<Tensor> inputs,
-      List<Tensor> outputs) {
-    this.architecture = architecture;
-    this.steps = List.copyOf(steps);
-    this.tensorBytes = tensorBytes;
-    this.inputs = List.copyOf(inputs);
-    this.outputs = List.copyOf(outputs);
+  public NpuCompilation {
+    steps = List.copyOf(steps);
+    inputs = List.copyOf(inputs);
+    outputs = List.copyOf(outputs);
   }
 
   /** The shapes of the model's outputs. */

@@ -18,22 +18,12 @@ import java.util.function.BooleanSupplier;
  * and seed; a larger budget goes further along the same sequence, so that it never finds less.
  * Immutable and thread-safe.
  */
-final class Search {
+record Search(Architecture architecture, OperatingPoint point, long seed) {
   /** Tilings of more commands than these are tiny tiles, which never pay. */
   private static final long MOST_COMMANDS = 1 << 14;
 
   /** Draws that may fail, because nothing new fits, for each one that counts. */
   private static final int PATIENCE = 20;
-
-  private final Architecture architecture;
-  private final OperatingPoint point;
-  private final long seed;
-
-  Search(Architecture architecture, OperatingPoint point, long seed) {
-    this.architecture = architecture;
-    this.point = point;
-    this.seed = seed;
-  }
 
   /**
    * A tiling without a search: as large tiles as fit, each axis cut down as far as it must be,

@@ -7,17 +7,7 @@ import java.util.BitSet;
  * The part of the memory on the chip that a stream still needs, when it stops before one of its
  * commands. Immutable.
  */
-public final class Context {
-  private final BitSet scratchpad;
-  private final BitSet sums;
-  private final BitSet floatSums;
-
-  Context(BitSet scratchpad, BitSet sums, BitSet floatSums) {
-    this.scratchpad = scratchpad;
-    this.sums = sums;
-    this.floatSums = floatSums;
-  }
-
+public record Context(BitSet scratchpad, BitSet sums, BitSet floatSums) {
   /** Returns the bytes to copy. */
   public long bytes() {
     long accumulators = sums.cardinality() + floatSums.cardinality();

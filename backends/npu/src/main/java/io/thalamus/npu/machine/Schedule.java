@@ -9,23 +9,11 @@ import java.util.List;
 /**
  * The cycles that a stream has taken when it stops before one of its commands, and those before it
  * have ended. Immutable.
+ *
+ * @param ends by command: the cycle in which it and all before it have ended
  */
-public final class Schedule {
-  private final List<Command> commands;
-  private final Architecture architecture;
-  private final OperatingPoint point;
-
-  /** By command: the cycle in which it and all before it have ended. */
-  private final long[] ends;
-
-  private Schedule(
-      List<Command> commands, Architecture architecture, OperatingPoint point, long[] ends) {
-    this.commands = commands;
-    this.architecture = architecture;
-    this.point = point;
-    this.ends = ends;
-  }
-
+public record Schedule(
+    List<Command> commands, Architecture architecture, OperatingPoint point, long[] ends) {
   /** A stream from its first command to its last without a stop. */
   public static Schedule of(
       Executable executable, Architecture architecture, OperatingPoint point) {

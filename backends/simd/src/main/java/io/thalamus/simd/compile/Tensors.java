@@ -9,20 +9,7 @@ import io.thalamus.simd.program.Tensor;
  * The tensors of a graph at their places in a frame, by operand, and the weights that are packed
  * for kernels. Used by the thread that compiles.
  */
-public final class Tensors {
-  private final Tensor[] tensors;
-  private final PackedWeights weights;
-
-  Tensors(Tensor[] tensors, PackedWeights weights) {
-    this.tensors = tensors;
-    this.weights = weights;
-  }
-
-  /** Returns the weights of products. */
-  PackedWeights weights() {
-    return weights;
-  }
-
+public record Tensors(Tensor[] tensors, PackedWeights weights) {
   /** Returns true if tensors of a type stand in frames. */
   static boolean isStored(OperandType type) {
     return ElementKind.find(type).isPresent();

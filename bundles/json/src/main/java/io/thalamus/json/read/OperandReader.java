@@ -25,8 +25,12 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Reads operands. Not thread-safe. */
-final class OperandReader {
+/**
+ * Reads operands. Not thread-safe.
+ *
+ * @param constants null if there is no other file
+ */
+record OperandReader(Cursor cursor, SharedMemory constants) {
   private static final Map<String, OperandCode> CODES =
       Arrays.stream(OperandCode.values())
           .collect(Collectors.toMap(OperandCode::text, Function.identity()));
@@ -38,16 +42,6 @@ final class OperandReader {
               Lifetime.SUBGRAPH_OUTPUT,
               Lifetime.NO_VALUE)
           .collect(Collectors.toMap(Lifetime::text, Function.identity()));
-
-  private final Cursor cursor;
-
-  /** Null if there is no other file. */
-  private final SharedMemory constants;
-
-  OperandReader(Cursor cursor, SharedMemory constants) {
-    this.cursor = cursor;
-    this.constants = constants;
-  }
 
   /** An operand while it is read; null is a name that did not occur. */
   private static final class Draft {

@@ -11,21 +11,11 @@ import java.util.List;
  * method, round by round as libsvm and ONNX Runtime have it. Rows end in different rounds, as soon
  * as they are near enough: what comes out is not the limit.
  */
-final class Coupling {
+record Coupling(Ops ops, int rows, int classes) {
   private static final int MOST_ROUNDS = 100;
   private static final double NEAR = 0.005;
   private static final double LEAST = 1e-7;
   private static final int MOST_CLASSES = 256;
-
-  private final Ops ops;
-  private final int rows;
-  private final int classes;
-
-  private Coupling(Ops ops, int rows, int classes) {
-    this.ops = ops;
-    this.rows = rows;
-    this.classes = classes;
-  }
 
   /**
    * The probabilities by the settings prob_a and prob_b of a node.

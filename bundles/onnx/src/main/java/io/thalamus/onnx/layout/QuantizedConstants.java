@@ -18,16 +18,13 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
 
-/** Constants of real numbers as the integers that quantized operations take. Immutable. */
-final class QuantizedConstants {
+/**
+ * Constants of real numbers as the integers that quantized operations take. Immutable.
+ *
+ * @param grids by identity of the constants
+ */
+record QuantizedConstants(Map<Lifetime.Constant, Grid> grids) {
   private static final int SIGN_SHIFT = 128;
-
-  private final Map<Lifetime.Constant, Grid> grids;
-
-  /** Of grids by identity of the constants. */
-  QuantizedConstants(Map<Lifetime.Constant, Grid> grids) {
-    this.grids = grids;
-  }
 
   /** One of the real numbers of a constant. */
   static float real(MemorySegment bytes, long index) {

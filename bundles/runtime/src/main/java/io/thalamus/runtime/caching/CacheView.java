@@ -23,18 +23,12 @@ import java.util.Map;
 import java.util.Optional;
 
 /** A view of one caching directory for people. Not thread-safe; used for one look. */
-final class CacheView {
+record CacheView(CacheDirectory directory) {
   /** Stands for whatever an entry holds, which is opened and never executed. */
   private static final Model UNKNOWN =
       Model.of(new Subgraph(List.of(), List.of(), List.of(), List.of()));
 
   private static final String IN_USE = "a file is missing, or somebody writes it now";
-
-  private final CacheDirectory directory;
-
-  CacheView(CacheDirectory directory) {
-    this.directory = directory;
-  }
 
   List<Entry> entries() throws IOException {
     List<Entry> entries = new ArrayList<>();

@@ -36,31 +36,17 @@ import java.util.Random;
  * <p>Both are ordinary plans and run as every plan does, so that an operation sees the inputs that
  * it would see in earnest: what it computes on can change how long it takes.
  */
-final class Calibration {
+record Calibration(
+    Model model,
+    Preparer preparer,
+    Measurements measurements,
+    AsyncThreads asyncThreads,
+    Compiler compiler) {
   private static final int FEWEST_RUNS = 3;
   private static final int LARGEST_OUTPUT = 1 << 22;
 
   /** A smaller gain can be noise. */
   private static final double STEADY = 0.85;
-
-  private final Model model;
-  private final Preparer preparer;
-  private final Measurements measurements;
-  private final AsyncThreads asyncThreads;
-  private final Compiler compiler;
-
-  Calibration(
-      Model model,
-      Preparer preparer,
-      Measurements measurements,
-      AsyncThreads asyncThreads,
-      Compiler compiler) {
-    this.model = model;
-    this.preparer = preparer;
-    this.measurements = measurements;
-    this.asyncThreads = asyncThreads;
-    this.compiler = compiler;
-  }
 
   /**
    * Runs all plans by turns.

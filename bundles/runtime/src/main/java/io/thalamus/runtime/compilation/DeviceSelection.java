@@ -10,23 +10,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** The devices that a compilation may use: all, or the named ones. Immutable. */
-final class DeviceSelection {
-  private final DeviceRegistry registry;
-  private final List<String> names;
-  private final boolean withTrials;
-
-  /**
-   * Creates a selection.
-   *
-   * @param withTrials whether devices on trial can be named too: for a plan that nobody prepares
-   */
-  DeviceSelection(DeviceRegistry registry, List<String> names, boolean withTrials) {
-    this.registry = registry;
-    this.names = names;
-    this.withTrials = withTrials;
-  }
-
+/**
+ * The devices that a compilation may use: all, or the named ones. Immutable.
+ *
+ * @param withTrials whether devices on trial can be named too: for a plan that nobody prepares
+ */
+record DeviceSelection(DeviceRegistry registry, List<String> names, boolean withTrials) {
   /** Returns the devices that can be named. */
   private List<RegisteredDevice> here() {
     List<RegisteredDevice> here = new ArrayList<>(registry.devices());

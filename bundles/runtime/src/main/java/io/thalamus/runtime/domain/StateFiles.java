@@ -35,8 +35,10 @@ import java.util.function.Supplier;
  *
  * <p>Big-endian, but for the elements. A file is read into private memory and checked there before
  * a byte of it is looked at, so that nobody can change it in between.
+ *
+ * @param engine gives the engine at each use; null if there is none
  */
-final class StateFiles {
+record StateFiles(Supplier<CacheEngine> engine) {
   private static final byte[] MAGIC = "THALSTAT".getBytes(StandardCharsets.US_ASCII);
   private static final int VERSION = 1;
   private static final String PURPOSE = "state of a memory";
@@ -47,17 +49,6 @@ final class StateFiles {
 
   /** The most bytes of a file: contents of a memory with open dimensions may have any size. */
   private static final long LARGEST = Integer.MAX_VALUE;
-
-  private final Supplier<CacheEngine> engine;
-
-  /**
-   * Creates files of the engine that is there at each use.
-   *
-   * @param engine gives null if there is none
-   */
-  StateFiles(Supplier<CacheEngine> engine) {
-    this.engine = engine;
-  }
 
   /** The contents of a file. */
   record Contents(MemorySegment bytes, Shape shape) {}

@@ -11,20 +11,12 @@ import java.util.List;
 /**
  * The memories made for arguments that one step reads and writes. Used by the one thread that
  * executes.
+ *
+ * @param buffers that stay with the device until it returns
  */
-final class StepMemories {
+record StepMemories(
+    List<MemoryBinding> inputs, List<MemoryBinding> outputs, List<DeviceMemory> buffers) {
   private static final StepMemories NONE = new StepMemories(List.of(), List.of(), List.of());
-
-  private final List<MemoryBinding> inputs;
-  private final List<MemoryBinding> outputs;
-  private final List<DeviceMemory> buffers;
-
-  private StepMemories(
-      List<MemoryBinding> inputs, List<MemoryBinding> outputs, List<DeviceMemory> buffers) {
-    this.inputs = inputs;
-    this.outputs = outputs;
-    this.buffers = buffers;
-  }
 
   /** Those of a step; nothing is allocated where there are none. */
   static StepMemories of(ExecutionStep step, Frame frame) {
@@ -49,11 +41,6 @@ final class StepMemories {
       }
     }
     return uses;
-  }
-
-  /** The buffers that stay with the device until it returns. */
-  List<DeviceMemory> buffers() {
-    return buffers;
   }
 
   /** The step begins: its device does not leave before {@link #end}. */

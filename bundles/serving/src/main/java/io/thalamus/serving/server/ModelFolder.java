@@ -18,16 +18,10 @@ import java.util.regex.Pattern;
  * version is a number from 1 on, or a flat {@code NAME.tflite} or {@code NAME.onnx}, which is
  * version 1. Names that begin with a dot and all other files are left alone.
  */
-final class ModelFolder {
+record ModelFolder(Path folder) {
   private static final List<String> SUFFIXES = List.of(".tflite", ".onnx");
   private static final Pattern VERSION = Pattern.compile("[1-9][0-9]{0,17}");
   private static final long FLAT_VERSION = 1;
-
-  private final Path folder;
-
-  ModelFolder(Path folder) {
-    this.folder = folder;
-  }
 
   /**
    * Returns what is there now: files by name and version.

@@ -21,20 +21,11 @@ import org.osgi.service.cm.ConfigurationEvent;
 import org.osgi.service.cm.ConfigurationListener;
 
 /** The configurations of a container, as values of settings. Thread-safe. */
-public final class Configurations {
+public record Configurations(ConfigurationAdmin admin, BundleContext context) {
   /** The configuration that belongs to nobody, whose events come behind those of all others. */
   private static final String LAST = "io.thalamus.shell.last";
 
   private static final long PATIENCE_SECONDS = 10;
-
-  private final ConfigurationAdmin admin;
-  private final BundleContext context;
-
-  /** Configurations that a service keeps. */
-  public Configurations(ConfigurationAdmin admin, BundleContext context) {
-    this.admin = admin;
-    this.context = context;
-  }
 
   /** Returns the values that a setting was given; empty if nobody set it. */
   public Optional<List<String>> values(Setting setting) throws IOException {

@@ -26,19 +26,20 @@ import java.util.function.Consumer;
 /**
  * A measurement of executions of a model, contenders by turns so that all meet the same load. Used
  * by one thread; its own threads end with each measurement.
+ *
+ * @param threads that execute at once
  */
-public final class Bench {
+public record Bench(
+    NeuralNetworks networks,
+    CompilationCache cache,
+    Model model,
+    List<Tensor> inputs,
+    int threads) {
   private static final int ROUNDS = 6;
   private static final double WARM_UP_SHARE = 0.25;
 
   /** A shorter measurement is not worth the time of a whole warm-up. */
   private static final long SHORT_NANOS = 1_000_000_000;
-
-  private final NeuralNetworks networks;
-  private final CompilationCache cache;
-  private final Model model;
-  private final List<Tensor> inputs;
-  private final int threads;
 
   /**
    * The times of one contender. Immutable.
@@ -77,20 +78,6 @@ public final class Bench {
     public double throughput() {
       return nanos.length / seconds;
     }
-  }
-
-  /** A measurement of a model with these inputs, by so many threads at once. */
-  public Bench(
-      NeuralNetworks networks,
-      CompilationCache cache,
-      Model model,
-      List<Tensor> inputs,
-      int threads) {
-    this.networks = networks;
-    this.cache = cache;
-    this.model = model;
-    this.inputs = inputs;
-    this.threads = threads;
   }
 
   /**

@@ -24,7 +24,8 @@ import org.HdrHistogram.Histogram;
  * <p>At a rate, the latency of an execution counts from the moment at which it was due: one that
  * has to wait because those before it were slow is slow itself, as it is for whoever asked.
  */
-public final class BurstRun {
+public record BurstRun(
+    NeuralNetworks networks, Model model, List<Tensor> inputs, CompilationOptions options) {
   private static final double NANOS = 1e9;
   private static final int DIGITS = 3;
   private static final long LONGEST_NANOS = 3_600_000_000_000L;
@@ -35,11 +36,6 @@ public final class BurstRun {
 
   /** Threads sleep too long by about as much: what is left is waited for without sleep. */
   private static final long OVERSLEPT_NANOS = 100_000;
-
-  private final NeuralNetworks networks;
-  private final Model model;
-  private final List<Tensor> inputs;
-  private final CompilationOptions options;
 
   /**
    * The measured values. Immutable as long as nobody changes the histogram.
@@ -56,15 +52,6 @@ public final class BurstRun {
     public double throughput() {
       return latency.getTotalCount() / seconds;
     }
-  }
-
-  /** A measurement of a model with these inputs. */
-  public BurstRun(
-      NeuralNetworks networks, Model model, List<Tensor> inputs, CompilationOptions options) {
-    this.networks = networks;
-    this.model = model;
-    this.inputs = inputs;
-    this.options = options;
   }
 
   /**

@@ -27,17 +27,8 @@ import java.util.stream.IntStream;
  * The times of single operations, as a device tells them that has the whole model. Used by one
  * thread.
  */
-public final class Profiler {
+public record Profiler(Model model, List<Tensor> inputs) {
   private static final int LEAST_EXECUTIONS = 5;
-
-  private final Model model;
-  private final List<Tensor> inputs;
-
-  /** A profiler of a model with these inputs. */
-  public Profiler(Model model, List<Tensor> inputs) {
-    this.model = model;
-    this.inputs = inputs;
-  }
 
   /** Returns whether a device takes all operations. */
   public boolean isWholeOn(Device device) throws DeviceException {

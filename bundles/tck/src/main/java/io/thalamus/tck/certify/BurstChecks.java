@@ -5,7 +5,6 @@ import io.thalamus.burst.BurstSettings;
 import io.thalamus.burst.QueueBurstService;
 import io.thalamus.tck.burst.BurstDevice;
 import io.thalamus.tck.burst.BurstSuite;
-import io.thalamus.tck.check.Check;
 import io.thalamus.vectors.RunOptions;
 import io.thalamus.vectors.VectorFormatException;
 import java.io.IOException;
@@ -31,9 +30,7 @@ final class BurstChecks {
               subject.seed(),
               BurstSuite.USUAL_LIMIT,
               subject.badPackets());
-      for (Check check : suite.checks()) {
-        findings.run(check);
-      }
+      findings.run(suite.checks());
       BurstDevice device =
           new BurstDevice(subject.device(), service, BurstSettings.DEFAULT, BurstSuite.USUAL_LIMIT);
       OperationChecks.operations(subject, device, List.of(RunOptions.Mode.SYNC), findings);

@@ -25,16 +25,14 @@ final class CachingChecks {
       throws IOException, InterruptedException {
     try {
       if (!CachingTests.isClaimed(subject.device())) {
-        findings.run(tests.unclaimed());
+        findings.run(List.of(tests.unclaimed()));
         return;
       }
       List<Check> checks = tests.checks();
       if (checks.isEmpty()) {
         findings.skip("models", "the device takes none of the kit's models with constants");
       }
-      for (Check check : checks) {
-        findings.run(check);
-      }
+      findings.run(checks);
       Device restoring = tests.restoring();
       findings.run(
           "from cache times of operations", () -> ProfileChecks.run(restoring, subject.some()));

@@ -31,9 +31,7 @@ final class ControlChecks {
     if (longOnes.isEmpty()) {
       findings.skip("long operations", "the device takes none of the kit's long operations");
     }
-    for (Check check : longOnes) {
-      findings.run(check);
-    }
+    findings.run(longOnes);
   }
 
   private static ExecutionResult execute(Device device, Example example, ExecutionConfig config)

@@ -4,7 +4,6 @@ package io.thalamus.tck.certify;
 import io.thalamus.hal.Device;
 import io.thalamus.hal.ExecutionConfig;
 import io.thalamus.hal.PreparedModel;
-import io.thalamus.tck.check.Check;
 import io.thalamus.tck.check.Expect;
 import io.thalamus.tck.check.Probes;
 import io.thalamus.tck.check.TestRequest;
@@ -24,9 +23,7 @@ final class DomainChecks {
 
   static void run(Subject subject, Findings findings)
       throws IOException, VectorFormatException, InterruptedException {
-    for (Check check : new DomainSuite(subject.device()).checks()) {
-      findings.run(check);
-    }
+    findings.run(new DomainSuite(subject.device()).checks());
     if (!subject.device().info().memoryDomain() || subject.singles().isEmpty()) {
       return;
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.certify;
 
-import io.thalamus.tck.check.Check;
 import io.thalamus.tck.check.Probes;
 import io.thalamus.tck.fence.FenceSuite;
 import java.time.Duration;
@@ -22,8 +21,6 @@ final class FenceChecks {
     }
     FenceSuite suite =
         new FenceSuite(subject.device(), Probes.some(subject.singles(), SOME), LIMIT);
-    for (Check check : suite.checks()) {
-      findings.run(check);
-    }
+    findings.run(suite.checks());
   }
 }

@@ -6,20 +6,11 @@ import io.thalamus.tck.check.Check;
 import io.thalamus.tck.check.Probes;
 import io.thalamus.vectors.Example;
 import io.thalamus.vectors.Outcome;
+import java.util.List;
 import java.util.function.Consumer;
 
 /** Collects what a group finds. Used by the thread that runs the group. */
-final class Findings {
-  private final String group;
-  private final Device device;
-  private final Consumer<Finding> target;
-
-  Findings(String group, Device device, Consumer<Finding> target) {
-    this.group = group;
-    this.device = device;
-    this.target = target;
-  }
-
+record Findings(String group, Device device, Consumer<Finding> target) {
   void add(String name, Outcome outcome) {
     target.accept(new Finding(group, name, outcome));
   }
@@ -38,8 +29,10 @@ final class Findings {
     add(name, Check.run(body));
   }
 
-  void run(Check check) throws InterruptedException {
-    run(check.name(), check.body());
+  void run(List<Check> checks) throws InterruptedException {
+    for (Check check : checks) {
+      run(check.name(), check.body());
+    }
   }
 
   /** Runs a check of an example that is prepared on the device. */

@@ -15,18 +15,12 @@ import org.tensorflow.lite.schema.TensorType;
  * are rounded to 8 bits, on a grid that is found for each row or image. Here they stay real numbers
  * on that grid, and their products with real weights are those of the integers, scaled.
  */
-final class Hybrid {
+record Hybrid(Node node) {
   private static final int NO_ACTIVATION = 0;
   private static final int MAX_RANK = 4;
 
   /** The range of a row of zeros, which only must not be divided by. */
   private static final float LEAST_RANGE = 1e-30f;
-
-  private final Node node;
-
-  private Hybrid(Node node) {
-    this.node = node;
-  }
 
   /** Returns whether an input of an operator is to be rounded, which meets input 1. */
   static boolean isWanted(Node node, int data) {
