@@ -115,9 +115,9 @@ final class Quantize {
     if (from.equals(to)) {
       return DataMovement.unchanged();
     }
+    Elements source = Elements.of(from);
+    Elements target = Elements.of(to);
     if (isFloat(from) && isFloat(to)) {
-      Elements source = Elements.of(from);
-      Elements target = Elements.of(to);
       return (inputs, outputs, scratch, work) -> {
         for (long i = 0; i < count; i++) {
           work.done(1);
@@ -126,8 +126,6 @@ final class Quantize {
       };
     }
     if (isFloat(to)) {
-      Elements source = Elements.of(from);
-      Elements target = Elements.of(to);
       return (inputs, outputs, scratch, work) -> {
         for (long i = 0; i < count; i++) {
           work.done(1);
@@ -136,10 +134,8 @@ final class Quantize {
       };
     }
     // Towards integers, fractions are cut off and values out of range become the nearest in range.
-    Elements target = Elements.of(to);
     IntRange range = IntRange.of((OperandCode) to);
     if (isFloat(from)) {
-      Elements source = Elements.of(from);
       return (inputs, outputs, scratch, work) -> {
         for (long i = 0; i < count; i++) {
           work.done(1);
@@ -147,7 +143,6 @@ final class Quantize {
         }
       };
     }
-    Elements source = Elements.of(from);
     return (inputs, outputs, scratch, work) -> {
       for (long i = 0; i < count; i++) {
         work.done(1);

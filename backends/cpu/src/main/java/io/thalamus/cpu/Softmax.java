@@ -11,6 +11,7 @@ import io.thalamus.operations.IntRange;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Softmax.Parameters;
 import io.thalamus.operations.Softmax.StoredScores;
+import java.lang.foreign.MemorySegment;
 
 /** Scores made into probabilities along one axis. */
 final class Softmax {
@@ -31,10 +32,7 @@ final class Softmax {
         lines.forEach(
             work,
             (first, end, step) -> {
-              float max = Float.NEGATIVE_INFINITY;
-              for (long i = first; i < end; i += step) {
-                max = Math.max(max, elements.getFloat(inputs[0], i));
-              }
+              float max = max(elements, inputs[0], first, end, step);
               float sum = 0;
               for (long i = first; i < end; i += step) {
                 sum += (float) Math.exp((elements.getFloat(inputs[0], i) - max) * beta);
@@ -46,6 +44,15 @@ final class Softmax {
             });
   }
 
+  private static float max(
+      Elements elements, MemorySegment input, long first, long end, long step) {
+    float max = Float.NEGATIVE_INFINITY;
+    for (long i = first; i < end; i += step) {
+      max = Math.max(max, elements.getFloat(input, i));
+    }
+    return max;
+  }
+
   private static Kernel logProbabilities(ResolvedOperation operation) {
     Elements elements = Elements.of(operation.view().output().type());
     float beta = operation.parameters(Parameters.class).beta();
@@ -54,10 +61,7 @@ final class Softmax {
         lines.forEach(
             work,
             (first, end, step) -> {
-              float max = Float.NEGATIVE_INFINITY;
-              for (long i = first; i < end; i += step) {
-                max = Math.max(max, elements.getFloat(inputs[0], i));
-              }
+              float max = max(elements, inputs[0], first, end, step);
               double sum = 0;
               for (long i = first; i < end; i += step) {
                 sum += Math.exp((elements.getFloat(inputs[0], i) - max) * beta);

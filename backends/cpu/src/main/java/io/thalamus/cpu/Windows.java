@@ -151,10 +151,18 @@ final class Windows {
 
   /** The cells of a position along one axis, in the order of the input. */
   private abstract static class Axis {
+    final Window window;
+    final int size;
+    int position;
     int first;
     int end;
 
-    abstract void moveTo(int position);
+    Axis(Window window, int size) {
+      this.window = window;
+      this.size = size;
+    }
+
+    abstract void moveTo(int next);
 
     abstract int input(int cell);
 
@@ -163,25 +171,20 @@ final class Windows {
 
   /** Cells are those of the window that lie on the input. */
   private static final class Forward extends Axis {
-    private final Window window;
-    private final int size;
-    private int origin;
-
     Forward(Window window, int size) {
-      this.window = window;
-      this.size = size;
+      super(window, size);
     }
 
     @Override
-    void moveTo(int position) {
-      origin = position * window.stride() - window.before();
-      first = origin >= 0 ? 0 : Math.ceilDiv(-origin, window.dilation());
-      end = Math.min(window.size(), Math.ceilDiv(size - origin, window.dilation()));
+    void moveTo(int next) {
+      position = next;
+      first = window.firstTap(next);
+      end = window.endTap(next, size);
     }
 
     @Override
     int input(int cell) {
-      return origin + cell * window.dilation();
+      return window.cell(position, cell);
     }
 
     @Override
@@ -192,20 +195,15 @@ final class Windows {
 
   /** Cells are those of the input whose windows reach the output. */
   private static final class Backward extends Axis {
-    private final Window window;
-    private final int size;
-    private int origin;
-
     Backward(Window window, int size) {
-      this.window = window;
-      this.size = size;
+      super(window, size);
     }
 
     @Override
-    void moveTo(int position) {
-      origin = position + window.before();
-      first = Math.max(0, Math.ceilDiv(origin - window.size() + 1, window.stride()));
-      end = Math.min(size, origin / window.stride() + 1);
+    void moveTo(int next) {
+      position = next + window.before();
+      first = Math.max(0, Math.ceilDiv(position - window.size() + 1, window.stride()));
+      end = Math.min(size, position / window.stride() + 1);
     }
 
     @Override
@@ -215,7 +213,7 @@ final class Windows {
 
     @Override
     int filter(int cell) {
-      return origin - cell * window.stride();
+      return position - cell * window.stride();
     }
   }
 }

@@ -70,81 +70,65 @@ record InputWindows(
         new Size(tile.height(), tile.width()));
   }
 
-  /** The cells of the input that a tile's windows reach, without padding. */
+  /** The cells that a tile's windows reach. */
   Cells cells(PixelTile tile) {
-    int top = tile.y() * vertical.stride() - vertical.before();
-    int left = tile.x() * horizontal.stride() - horizontal.before();
-    int height = reach(vertical, tile.height());
-    int width = reach(horizontal, tile.width());
-    int firstRow = Math.clamp(top, 0, rows);
-    int firstColumn = Math.clamp(left, 0, columns);
     return new Cells(
-        top,
-        left,
-        height,
-        width,
-        firstRow,
-        Math.clamp(top + height, firstRow, rows),
-        firstColumn,
-        Math.clamp(left + width, firstColumn, columns));
+        Cells.along(vertical, tile.y(), tile.height(), rows),
+        Cells.along(horizontal, tile.x(), tile.width(), columns));
+  }
+
+  /** A rectangle of cells, of which some may lie beside the input. */
+  record Cells(Span rows, Span columns) {
+    private static Span along(Window window, int position, int outputs, int size) {
+      int origin = window.cell(position, 0);
+      int end = origin + reach(window, outputs);
+      int first = Math.clamp(origin, 0, size);
+      int count = Math.clamp(end, first, size) - first;
+      return new Span(first - origin, first, count, end - first - count);
+    }
   }
 
   /**
-   * A rectangle and the part of it that lies on the input.
+   * The cells along one axis.
    *
-   * @param top the first row, which may lie above the input
-   * @param left the first column, which may lie left of the input
+   * @param before number of cells in front of the input
+   * @param first cell on the input
+   * @param count of cells on the input
+   * @param behind number of cells behind the input
    */
-  record Cells(
-      int top,
-      int left,
-      int height,
-      int width,
-      int firstRow,
-      int endRow,
-      int firstColumn,
-      int endColumn) {
-    int rows() {
-      return endRow - firstRow;
-    }
-
-    int columns() {
-      return endColumn - firstColumn;
-    }
-
-    private boolean isEmpty() {
-      return rows() == 0 || columns() == 0;
+  record Span(int before, int first, int count, int behind) {
+    int length() {
+      return before + count + behind;
     }
   }
 
   /** Loads a tile with its padding. */
   void load(Emitter to, PixelTile tile, int address, int firstChannel, int tileChannels) {
     Cells cells = cells(tile);
+    Span lines = cells.rows();
+    Span pixels = cells.columns();
     int pixel = tileChannels * elementSize();
-    int line = cells.width() * pixel;
-    if (cells.isEmpty()) {
-      fill(to, address, Block.of(cells.height() * line));
+    int line = pixels.length() * pixel;
+    if (lines.count() == 0 || pixels.count() == 0) {
+      fill(to, address, Block.of(lines.length() * line));
       return;
     }
-    int above = cells.firstRow() - cells.top();
-    int below = cells.height() - above - cells.rows();
-    int before = cells.firstColumn() - cells.left();
-    int behind = cells.width() - before - cells.columns();
-    int inside = address + above * line;
-    if (above > 0) {
-      fill(to, address, Block.of(above * line));
+    int inside = address + lines.before() * line;
+    if (lines.before() > 0) {
+      fill(to, address, Block.of(lines.before() * line));
     }
-    if (below > 0) {
-      fill(to, inside + cells.rows() * line, Block.of(below * line));
+    if (lines.behind() > 0) {
+      fill(to, inside + lines.count() * line, Block.of(lines.behind() * line));
     }
-    if (before > 0) {
-      fill(to, inside, new Block(before * pixel, cells.rows(), line, 1, 0));
+    if (pixels.before() > 0) {
+      fill(to, inside, new Block(pixels.before() * pixel, lines.count(), line, 1, 0));
     }
-    if (behind > 0) {
-      int from = inside + (before + cells.columns()) * pixel;
-      fill(to, from, new Block(behind * pixel, cells.rows(), line, 1, 0));
+    int first = inside + pixels.before() * pixel;
+    if (pixels.behind() > 0) {
+      int from = first + pixels.count() * pixel;
+      fill(to, from, new Block(pixels.behind() * pixel, lines.count(), line, 1, 0));
     }
-    loadCells(to, tile, cells, inside + before * pixel, line, firstChannel, tileChannels);
+    loadCells(to, tile, cells, first, line, firstChannel, tileChannels);
   }
 
   private void fill(Emitter to, int address, Block block) {
@@ -164,23 +148,19 @@ record InputWindows(
     int pixel = channels * size;
     int row = columns * pixel;
     int from =
-        (tile.batch() * rows + cells.firstRow()) * row
-            + cells.firstColumn() * pixel
+        (tile.batch() * rows + cells.rows().first()) * row
+            + cells.columns().first() * pixel
             + firstChannel * size;
-    int run = cells.columns() * pixel;
+    int lines = cells.rows().count();
+    int run = cells.columns().count() * pixel;
     if (tileChannels < channels) {
       int part = tileChannels * size;
-      tensor.load(
-          to,
-          from,
-          address,
-          new Block(part, cells.columns(), pixel, cells.rows(), row),
-          part,
-          line);
+      Block block = new Block(part, cells.columns().count(), pixel, lines, row);
+      tensor.load(to, from, address, block, part, line);
     } else if (run == row && line == row) {
-      tensor.load(to, from, address, Block.of(cells.rows() * row), 0, 0);
+      tensor.load(to, from, address, Block.of(lines * row), 0, 0);
     } else {
-      tensor.load(to, from, address, new Block(run, cells.rows(), row, 1, 0), line, 0);
+      tensor.load(to, from, address, new Block(run, lines, row, 1, 0), line, 0);
     }
   }
 }

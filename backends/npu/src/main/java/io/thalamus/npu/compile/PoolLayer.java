@@ -60,7 +60,7 @@ record PoolLayer(InputWindows input, Results results, int kind) implements Layer
   private void pool(Emitter to, PixelTile pixels, int in, int out, int firstChannel, int channels) {
     Cells cells = input.cells(pixels);
     int pixel = channels * input.elementSize();
-    int line = cells.columns() * pixel;
+    int line = cells.columns().count() * pixel;
     input.loadCells(to, pixels, cells, in, line, firstChannel, channels);
     Command.Window window =
         new Command.Window(
@@ -76,9 +76,9 @@ record PoolLayer(InputWindows input, Results results, int kind) implements Layer
     to.add(
         new Pool(
             window,
-            new Size(cells.rows(), cells.columns()),
-            cells.firstRow() - cells.top(),
-            cells.firstColumn() - cells.left(),
+            new Size(cells.rows().count(), cells.columns().count()),
+            cells.rows().before(),
+            cells.columns().before(),
             out,
             results.min(),
             results.max()));

@@ -172,7 +172,7 @@ public final class Depthwise implements Step {
       }
       return;
     }
-    int firstInput = first * height.stride() - height.before();
+    int firstInput = height.cell(first, 0);
     int inputs = (end - first - 1) * height.stride() + height.reach();
     for (int line = 0; line < inputs; line++) {
       copyLine(frame, batch, firstInput + line, scratch, Lanes.LEAD + line * lineWidth * channels);
@@ -220,7 +220,7 @@ public final class Depthwise implements Step {
   private void lineInPlace(
       boolean isScalar, float[] in, int batch, int outputLine, float[] out, int to) {
     int lineSize = source.dimension(2) * channels;
-    int origin = outputLine * height.stride() - height.before();
+    int origin = height.cell(outputLine, 0);
     int image = source.offset() + batch * source.dimension(1) * lineSize;
     int count = output.dimension(2);
     int stride = width.stride();

@@ -110,8 +110,8 @@ public record Patches(
     while (taps > 0) {
       int tapX = tap % width.size();
       int run = Math.min(taps, width.size() - tapX);
-      int line = y * height.stride() - height.before() + tap / width.size() * height.dilation();
-      int left = x * width.stride() - width.before() + tapX * width.dilation();
+      int line = height.cell(y, tap / width.size());
+      int left = width.cell(x, tapX);
       int lineAt =
           line < 0 || line >= source.dimension(1)
               ? -1

@@ -80,30 +80,24 @@ public final class Pooling {
    * @param input as [batch, height, width, channels]
    */
   record Windows(Tensor input, Window height, Window width, int outputHeight, int outputWidth) {
-    int firstY(int line) {
-      return Math.max(0, originY(line));
+    /** Returns the lines under the windows of an output line. */
+    int lines(int line) {
+      int y = line % outputHeight;
+      return height.endTap(y, input.dimension(1)) - height.firstTap(y);
     }
 
-    int endY(int line) {
-      return Math.min(input.dimension(1), originY(line) + height.size());
+    /** Returns the pixels of a line under a window. */
+    int pixels(int x) {
+      return width.endTap(x, input.dimension(2)) - width.firstTap(x);
     }
 
-    int firstX(int x) {
-      return Math.max(0, x * width.stride() - width.before());
-    }
-
-    int endX(int x) {
-      return Math.min(input.dimension(2), x * width.stride() - width.before() + width.size());
-    }
-
-    private int originY(int line) {
-      return line % outputHeight * height.stride() - height.before();
-    }
-
-    /** Returns the beginning of the input of an output line's batch. */
-    int batchAt(int line) {
-      return input.offset()
-          + line / outputHeight * input.dimension(1) * input.dimension(2) * input.dimension(3);
+    /** Returns the place of the first element under a window. */
+    int at(int line, int x) {
+      int y = line % outputHeight;
+      int first = height.cell(y, height.firstTap(y));
+      int inputLine = line / outputHeight * input.dimension(1) + first;
+      int pixel = inputLine * input.dimension(2) + width.cell(x, width.firstTap(x));
+      return input.offset() + pixel * input.dimension(3);
     }
   }
 }

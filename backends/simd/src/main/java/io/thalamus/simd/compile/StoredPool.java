@@ -66,13 +66,11 @@ public final class StoredPool extends UnitStep {
   }
 
   private void pixel(boolean isScalar, byte[] in, int line, int x, byte[] out, byte[] spare) {
-    int firstY = windows.firstY(line);
-    int firstX = windows.firstX(x);
-    int height = windows.endY(line) - firstY;
-    int width = windows.endX(x) - firstX;
+    int height = windows.lines(line);
+    int width = windows.pixels(x);
     int channels = windows.input().dimension(3);
     int lineSize = windows.input().dimension(2) * channels;
-    int from = windows.batchAt(line) + firstY * lineSize + firstX * channels;
+    int from = windows.at(line, x);
     int to = output.offset() + (line * windows.outputWidth() + x) * channels;
     if (isScalar) {
       scalar(in, from, lineSize, channels, height, width, out, to);
