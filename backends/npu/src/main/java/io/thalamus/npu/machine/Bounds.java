@@ -23,7 +23,7 @@ import io.thalamus.npu.command.Executable.Memories;
  * another check: no index is outside its array, and the work is bounded by the memories' sizes.
  * Immutable.
  */
-final class Bounds implements Footprint.Visitor {
+final class Bounds implements Footprint.Visitor<MachineFault> {
   /** The largest size or distance along an axis of a window: products of two fit an int. */
   static final int MAX_SIZE = (1 << 15) - 1;
 

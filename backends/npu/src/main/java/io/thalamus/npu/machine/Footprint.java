@@ -40,20 +40,24 @@ public final class Footprint {
     TENSORS
   }
 
-  /** Receives ranges. */
+  /**
+   * Receives ranges.
+   *
+   * @param <E> what it throws where it refuses one
+   */
   @FunctionalInterface
-  public interface Visitor {
+  public interface Visitor<E extends Exception> {
     /**
      * One range.
      *
      * @param isWritten or read
      * @param length to the end of the last element
      */
-    void access(Memory memory, boolean isWritten, long address, long length) throws MachineFault;
+    void access(Memory memory, boolean isWritten, long address, long length) throws E;
   }
 
   /** Tells all ranges of a command. */
-  static void visit(Command command, Visitor to) throws MachineFault {
+  static <E extends Exception> void visit(Command command, Visitor<E> to) throws E {
     switch (command) {
       case Command.End _, Command.Barrier _ -> {}
       case Load load -> {
@@ -130,8 +134,8 @@ public final class Footprint {
     }
   }
 
-  private static void sums(Window window, int address, long columns, Visitor to)
-      throws MachineFault {
+  private static <E extends Exception> void sums(
+      Window window, int address, long columns, Visitor<E> to) throws E {
     long count = times(window.output().area(), columns);
     if (window.has(Command.ACCUMULATE)) {
       to.access(Memory.ACCUMULATORS, false, address, count);
@@ -139,7 +143,7 @@ public final class Footprint {
     to.access(Memory.ACCUMULATORS, true, address, count);
   }
 
-  private static void visit(Requantize results, Visitor to) throws MachineFault {
+  private static <E extends Exception> void visit(Requantize results, Visitor<E> to) throws E {
     boolean isFloat = (results.flags() & Command.FLOAT16) != 0;
     to.access(
         Memory.ACCUMULATORS,

@@ -49,7 +49,7 @@ final class Liveness {
   }
 
   /** The values that are live at one place. */
-  private static final class Live implements Footprint.Visitor {
+  private static final class Live implements Footprint.Visitor<RuntimeException> {
     private final BitSet scratchpad = new BitSet();
     private final BitSet sums = new BitSet();
     private final BitSet floatSums = new BitSet();
@@ -105,11 +105,7 @@ final class Liveness {
 
     private void visit(Command command, boolean isKill) {
       isKilling = isKill;
-      try {
-        Footprint.visit(command, this);
-      } catch (MachineFault e) {
-        throw new IllegalStateException(e);
-      }
+      Footprint.visit(command, this);
     }
 
     @Override

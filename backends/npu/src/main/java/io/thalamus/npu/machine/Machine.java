@@ -45,7 +45,7 @@ public final class Machine {
   /** Made when a run is first put aside: most models never need it. */
   private volatile Liveness liveness;
 
-  private Machine(Executable executable, Bounds bounds, byte[][] unpacked) throws MachineFault {
+  private Machine(Executable executable, Bounds bounds, byte[][] unpacked) {
     this.executable = executable;
     this.commands = executable.commands().toArray(Command[]::new);
     this.bounds = bounds;
@@ -53,7 +53,7 @@ public final class Machine {
     this.overwriting = overwriting();
   }
 
-  private int overwriting() throws MachineFault {
+  private int overwriting() {
     boolean[] isFound = new boolean[1];
     for (int i = 0; i < commands.length; i++) {
       Footprint.visit(

@@ -29,7 +29,7 @@ import java.util.Arrays;
  * reads or writes. Not thread-safe; depends on nothing but the commands, so that the same stream
  * gives the same times.
  */
-public final class Timeline implements Footprint.Visitor {
+public final class Timeline implements Footprint.Visitor<RuntimeException> {
   /** Cycles from a command's issue to its first result, on array and vector unit. */
   private static final int ISSUE = 4;
 
@@ -116,22 +116,14 @@ public final class Timeline implements Footprint.Visitor {
     }
     start = free[engine];
     isMarking = false;
-    visit(command);
+    Footprint.visit(command, this);
     long cycles = cycles(command);
     finish = start + cycles;
     isMarking = true;
-    visit(command);
+    Footprint.visit(command, this);
     free[engine] = finish;
     busy[engine] += cycles;
     end = Math.max(end, finish);
-  }
-
-  private void visit(Command command) {
-    try {
-      Footprint.visit(command, this);
-    } catch (MachineFault e) {
-      throw new IllegalStateException(e);
-    }
   }
 
   /** First asks which banks to wait for, then, once the end is known, marks them. */

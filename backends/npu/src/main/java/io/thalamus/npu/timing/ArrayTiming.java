@@ -65,11 +65,6 @@ public record ArrayTiming(int rows, int columns, Dataflow dataflow) {
     return Math.multiplyExact(Math.ceilDiv(down, rows), Math.ceilDiv(across, columns));
   }
 
-  /** The share of multipliers that work, over all cycles of one product. */
-  public double utilization(long m, long k, long n) {
-    return (double) m * k * n / ((double) cycles(m, k, n) * rows * columns);
-  }
-
   private static void requirePositive(long value, String name) {
     if (value < 1) {
       throw new IllegalArgumentException(name + " is " + value + ": a product needs at least 1");

@@ -10,20 +10,9 @@ package io.thalamus.npu.timing;
  * @param dramBytes read from and written to the memory outside
  */
 public record Work(long intMacs, long floatMacs, long scratchpadBytes, long dramBytes) {
-  /** Nothing done. */
-  public static final Work NONE = new Work(0, 0, 0, 0);
-
   public Work {
     if (intMacs < 0 || floatMacs < 0 || scratchpadBytes < 0 || dramBytes < 0) {
       throw new IllegalArgumentException("work is never negative");
     }
-  }
-
-  public Work plus(Work other) {
-    return new Work(
-        Math.addExact(intMacs, other.intMacs),
-        Math.addExact(floatMacs, other.floatMacs),
-        Math.addExact(scratchpadBytes, other.scratchpadBytes),
-        Math.addExact(dramBytes, other.dramBytes));
   }
 }

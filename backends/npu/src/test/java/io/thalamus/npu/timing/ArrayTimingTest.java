@@ -48,9 +48,9 @@ class ArrayTimingTest {
   }
 
   @Test
-  void utilizationIsTheWorkOverTheRoom() {
+  void oneMoreThanTheRoomTakesAnotherFold() {
     ArrayTiming array = new ArrayTiming(8, 8, Dataflow.WEIGHT_STATIONARY);
-    assertEquals(1000.0 * 64 / ((1000 + 22) * 64.0), array.utilization(1000, 8, 8));
+    assertEquals(1000 + 22, array.cycles(1000, 8, 8));
     assertEquals(4, array.folds(1000, 9, 9));
   }
 

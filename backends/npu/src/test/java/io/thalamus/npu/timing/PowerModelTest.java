@@ -45,7 +45,7 @@ class PowerModelTest {
     assertEquals(1950, micro(new Work(0, 0, 0, 8 * MILLION), half, 1024), 1e-9);
     PowerModel leaking = new PowerModel(1024, 0.2);
     assertEquals(0.1, leaking.staticWatts(half), 1e-12);
-    assertEquals(0.1e-3, leaking.joules(Work.NONE, MILLION, half), 1e-12);
+    assertEquals(0.1e-3, leaking.joules(new Work(0, 0, 0, 0), MILLION, half), 1e-12);
     assertEquals(0.1e-3, leaking.idleJoules(MILLION, half), 1e-12);
   }
 
@@ -90,7 +90,5 @@ class PowerModelTest {
     assertThrows(IllegalArgumentException.class, () -> new PowerModel(0, 0));
     assertThrows(IllegalArgumentException.class, () -> new PowerModel(1, -1));
     assertThrows(IllegalArgumentException.class, () -> new Work(0, 0, -1, 0));
-    Work much = new Work(Long.MAX_VALUE, 0, 0, 0);
-    assertThrows(ArithmeticException.class, () -> much.plus(much));
   }
 }
