@@ -23,7 +23,6 @@ import io.thalamus.operations.Requantization.Rounding;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 
 /**
  * Members of the family {@link Recurrent} with a long memory in integers: QUANTIZED_16BIT_LSTM,
@@ -118,7 +117,7 @@ public final class QuantizedLstm {
    */
   public record Projection(int weights, int bias, Requantization scale, IntRange range) {}
 
-  private static final class SixteenBit extends NamedDefinition {
+  private static final class SixteenBit extends RecurrentDefinition {
     private static final int WEIGHTS = 1;
     private static final int RECURRENT_WEIGHTS = 5;
     private static final int BIAS = 9;
@@ -149,11 +148,6 @@ public final class QuantizedLstm {
       return Signature.since(V1_2)
           .inputs(inputs)
           .outputs(argument("cell state", TENSOR_QUANT16_SYMM), argument("output", T));
-    }
-
-    @Override
-    public OptionalLong macs(OperationView operation) {
-      return Macs.recurrent(operation);
     }
 
     @Override
@@ -207,7 +201,7 @@ public final class QuantizedLstm {
     }
   }
 
-  private static final class EightBit extends NamedDefinition {
+  private static final class EightBit extends RecurrentDefinition {
     private static final int WEIGHTS = 1;
     private static final int RECURRENT_WEIGHTS = 5;
     private static final int BIAS = 12;
@@ -250,11 +244,6 @@ public final class QuantizedLstm {
           .inputs(inputs)
           .outputs(
               argument("output state", T), argument("cell state", factors), argument("output", T));
-    }
-
-    @Override
-    public OptionalLong macs(OperationView operation) {
-      return Macs.recurrent(operation);
     }
 
     /** The names of the inputs are those of the float operation, which checks them. */

@@ -16,7 +16,6 @@ import io.thalamus.model.Shape;
 import io.thalamus.operations.Sequence.Route;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalLong;
 
 /**
  * Cells with a state of one kind: RNN, UNIDIRECTIONAL_SEQUENCE_RNN, BIDIRECTIONAL_SEQUENCE_RNN,
@@ -153,7 +152,7 @@ public final class Recurrent {
         units);
   }
 
-  private static final class Rnn extends NamedDefinition {
+  private static final class Rnn extends RecurrentDefinition {
     Rnn() {
       super(
           OperationCode.RNN,
@@ -163,11 +162,6 @@ public final class Recurrent {
                       data("input", TypeLevels.floats(V1_0)).rank(2),
                       argument("activation", INT32)))
               .outputs(argument("state", T), argument("output", T)));
-    }
-
-    @Override
-    public OptionalLong macs(OperationView operation) {
-      return Macs.recurrent(operation);
     }
 
     @Override
@@ -189,7 +183,7 @@ public final class Recurrent {
     }
   }
 
-  private static final class SequenceRnn extends NamedDefinition {
+  private static final class SequenceRnn extends RecurrentDefinition {
     SequenceRnn() {
       super(
           OperationCode.UNIDIRECTIONAL_SEQUENCE_RNN,
@@ -200,11 +194,6 @@ public final class Recurrent {
                       argument("activation", INT32),
                       argument("time major", INT32)))
               .outputs(argument("output", T), argument("state", T).from(V1_3)));
-    }
-
-    @Override
-    public OptionalLong macs(OperationView operation) {
-      return Macs.recurrent(operation);
     }
 
     private static Sequence sequence(OperationView operation) throws ValidationException {
@@ -236,7 +225,7 @@ public final class Recurrent {
     }
   }
 
-  private static final class BidirectionalRnn extends NamedDefinition {
+  private static final class BidirectionalRnn extends RecurrentDefinition {
     private static final int FORWARD = 1;
     private static final int BACKWARD = 5;
     private static final int AUXILIARY = 9;
@@ -263,11 +252,6 @@ public final class Recurrent {
       inputs.add(argument("merge outputs", BOOL));
       List<Argument> states = List.of(argument("forward state", T), argument("backward state", T));
       return bothDirections(Signature.since(V1_2).inputs(inputs), states);
-    }
-
-    @Override
-    public OptionalLong macs(OperationView operation) {
-      return Macs.recurrent(operation);
     }
 
     private static Sequence sequence(OperationView operation) {
@@ -360,7 +344,7 @@ public final class Recurrent {
     }
   }
 
-  private static final class Svdf extends NamedDefinition {
+  private static final class Svdf extends RecurrentDefinition {
     private static final int FEATURE_WEIGHTS = 1;
     private static final int TIME_WEIGHTS = 2;
     private static final int BIAS = 3;
@@ -381,11 +365,6 @@ public final class Recurrent {
                   argument("rank", INT32),
                   argument("activation", INT32))
               .outputs(argument("state", T), argument("output", T)));
-    }
-
-    @Override
-    public OptionalLong macs(OperationView operation) {
-      return Macs.recurrent(operation);
     }
 
     private static SvdfParameters parameters(OperationView operation) throws ValidationException {

@@ -11,7 +11,4 @@ package io.thalamus.serving;
  * @param computeOutput shapes and copies of outputs
  */
 public record RequestTimes(
-    long total, long queue, long computeInput, long computeInfer, long computeOutput) {
-  /** Nothing was done. */
-  public static final RequestTimes NONE = new RequestTimes(0, 0, 0, 0, 0);
-}
+    long total, long queue, long computeInput, long computeInfer, long computeOutput) {}

@@ -165,24 +165,21 @@ final class RunningInference implements PendingInference {
 
   /** Checks it and starts its execution. */
   void start() {
-    try {
-      inputs = loaded.signature().order(request.inputs());
-      for (int i = 0; i < inputs.length; i++) {
-        Input each = inputs[i];
-        MemorySegment value = copies.in(each.name(), each.value());
-        inputs[i] = new Input(each.name(), each.datatype(), each.shape(), value);
-      }
-      wanted = loaded.signature().wanted(request.outputs());
-      if (canBeJoined() && isOfEqualRows()) {
-        loaded.joiner().get().add(this);
-      } else {
-        alone();
-      }
-    } catch (ServingException e) {
-      fail(e);
-    } catch (RuntimeException e) {
-      fail(fault(e));
-    }
+    run(
+        () -> {
+          inputs = loaded.signature().order(request.inputs());
+          for (int i = 0; i < inputs.length; i++) {
+            Input each = inputs[i];
+            MemorySegment value = copies.in(each.name(), each.value());
+            inputs[i] = new Input(each.name(), each.datatype(), each.shape(), value);
+          }
+          wanted = loaded.signature().wanted(request.outputs());
+          if (canBeJoined() && isOfEqualRows()) {
+            loaded.joiner().get().add(this);
+          } else {
+            alone();
+          }
+        });
   }
 
   /**
@@ -265,38 +262,35 @@ final class RunningInference implements PendingInference {
    * @param isCounted whether it is the one for which the execution is counted
    */
   void joined(ExecutionReport report, MemorySegment[] values, boolean isCounted) {
-    try {
-      if (isCancelled) {
-        throw cancelled();
-      }
-      starts = 1;
-      isRider = !isCounted;
-      last = Optional.of(report);
-      for (StepReport step : report.steps()) {
-        inferNanos += step.duration().toNanos();
-      }
-      Signature signature = loaded.signature();
-      outputs = new MemorySegment[values.length];
-      targets = outputs.clone();
-      List<OutputShape> shapes = new ArrayList<>(report.outputs());
-      for (int i = 0; i < values.length; i++) {
-        int place = signature.outputIndex(i);
-        int[] dimensions = shapes.get(place).shape().toArray();
-        dimensions[0] = Math.toIntExact(rows());
-        shapes.set(place, new OutputShape(Shape.of(dimensions), true));
-        if (wanted.contains(i)) {
-          allocate(i, values[i].byteSize());
-          outputs[i].asSlice(0, values[i].byteSize()).copyFrom(values[i]);
-        }
-      }
-      answer(
-          new ExecutionReport(
-              report.code(), report.message(), shapes, report.timing(), report.steps()));
-    } catch (ServingException e) {
-      fail(e);
-    } catch (RuntimeException e) {
-      fail(fault(e));
-    }
+    run(
+        () -> {
+          if (isCancelled) {
+            throw cancelled();
+          }
+          starts = 1;
+          isRider = !isCounted;
+          last = Optional.of(report);
+          for (StepReport step : report.steps()) {
+            inferNanos += step.duration().toNanos();
+          }
+          Signature signature = loaded.signature();
+          outputs = new MemorySegment[values.length];
+          targets = outputs.clone();
+          List<OutputShape> shapes = new ArrayList<>(report.outputs());
+          for (int i = 0; i < values.length; i++) {
+            int place = signature.outputIndex(i);
+            int[] dimensions = shapes.get(place).shape().toArray();
+            dimensions[0] = Math.toIntExact(rows());
+            shapes.set(place, new OutputShape(Shape.of(dimensions), true));
+            if (wanted.contains(i)) {
+              allocate(i, values[i].byteSize());
+              outputs[i].asSlice(0, values[i].byteSize()).copyFrom(values[i]);
+            }
+          }
+          answer(
+              new ExecutionReport(
+                  report.code(), report.message(), shapes, report.timing(), report.steps()));
+        });
   }
 
   private void begin() throws ServingException {
@@ -382,29 +376,26 @@ final class RunningInference implements PendingInference {
   }
 
   private void ended(ExecutionReport report, Throwable fault) {
-    try {
-      if (fault != null) {
-        fail(fault(fault));
-        return;
-      }
-      last = Optional.of(report);
-      for (StepReport step : report.steps()) {
-        inferNanos += step.duration().toNanos();
-      }
-      if (report.isSuccess()) {
-        answer(report);
-      } else if (isCancelled) {
-        fail(cancelled());
-      } else if (starts < MOST_STARTS && isWorthAnother(report)) {
-        compute();
-      } else {
-        fail(Codes.of(report));
-      }
-    } catch (ServingException e) {
-      fail(e);
-    } catch (RuntimeException e) {
-      fail(fault(e));
-    }
+    run(
+        () -> {
+          if (fault != null) {
+            fail(fault(fault));
+            return;
+          }
+          last = Optional.of(report);
+          for (StepReport step : report.steps()) {
+            inferNanos += step.duration().toNanos();
+          }
+          if (report.isSuccess()) {
+            answer(report);
+          } else if (isCancelled) {
+            fail(cancelled());
+          } else if (starts < MOST_STARTS && isWorthAnother(report)) {
+            compute();
+          } else {
+            fail(Codes.of(report));
+          }
+        });
   }
 
   /** Returns whether the same request may succeed at once, and makes room for it. */
