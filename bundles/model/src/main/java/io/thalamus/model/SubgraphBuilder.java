@@ -59,6 +59,12 @@ public final class SubgraphBuilder {
     return operand(new Operand(type, Shape.NONE, Quantization.NONE, Lifetime.NO_VALUE, ""));
   }
 
+  /** Adds an operand that stands for a graph of the model, by its number among the referenced. */
+  public int subgraph(int index) {
+    Lifetime reference = new Lifetime.SubgraphReference(index);
+    return operand(new Operand(OperandCode.SUBGRAPH, Shape.NONE, Quantization.NONE, reference, ""));
+  }
+
   /** Adds an INT32 scalar constant. */
   public int int32(int value) {
     return scalar(OperandCode.INT32, bytes(4).putInt(value).array());
@@ -125,10 +131,7 @@ public final class SubgraphBuilder {
 
   /** Corrects the dimensions of an operand that was added with others. */
   public void reshape(int index, Shape shape) {
-    Operand known = operands.get(index);
-    replace(
-        index,
-        new Operand(known.type(), shape, known.quantization(), known.lifetime(), known.name()));
+    replace(index, operands.get(index).with(shape));
   }
 
   /**

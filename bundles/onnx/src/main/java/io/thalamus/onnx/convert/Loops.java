@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.model.Lifetime.SubgraphReference;
 import io.thalamus.model.Operand;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Quantization;
-import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxGraph;
@@ -96,7 +92,8 @@ final class Loops {
     }
     List<Integer> arguments = new ArrayList<>(List.of(ops.operand(ops.reshape(condition, 1))));
     for (int i = 0; i < 2; i++) {
-      arguments.add(reference(ops, inner.get(i).finishInner(inputs.get(i), results.get(i))));
+      arguments.add(
+          ops.builder().subgraph(inner.get(i).finishInner(inputs.get(i), results.get(i))));
     }
     for (Value value : branch.given) {
       arguments.add(ops.operand(value));
@@ -237,8 +234,8 @@ final class Loops {
     inputs.addAll(captured);
     int bodyGraph = inner.finishInner(inputs, after);
     List<Integer> arguments = new ArrayList<>();
-    arguments.add(reference(ops, condition(inner, inputs, limit)));
-    arguments.add(reference(ops, bodyGraph));
+    arguments.add(ops.builder().subgraph(condition(inner, inputs, limit)));
+    arguments.add(ops.builder().subgraph(bodyGraph));
     arguments.add(ops.operand(ops.number(DataType.INT64, 0)));
     arguments.add(ops.operand(ops.reshape(goesOn)));
     for (int i = 0; i < states.size(); i++) {
@@ -362,16 +359,5 @@ final class Loops {
       goesOn = graph.ops().binary(Binary.AND, goesOn, isLess);
     }
     return graph.finishInner(own, List.of(goesOn));
-  }
-
-  private static int reference(Ops ops, int graph) {
-    return ops.builder()
-        .operand(
-            new Operand(
-                OperandCode.SUBGRAPH,
-                Shape.NONE,
-                Quantization.NONE,
-                new SubgraphReference(graph),
-                ""));
   }
 }

@@ -74,12 +74,7 @@ final class Pruning {
     for (Operand operand : graph.operands()) {
       operands.add(
           operand.lifetime() instanceof SubgraphReference reference
-              ? new Operand(
-                  operand.type(),
-                  operand.shape(),
-                  operand.quantization(),
-                  new SubgraphReference(order.indexOf(reference.index())),
-                  operand.name())
+              ? operand.with(new SubgraphReference(order.indexOf(reference.index())))
               : operand);
     }
     return new Subgraph(operands, graph.operations(), graph.inputIndexes(), graph.outputIndexes());

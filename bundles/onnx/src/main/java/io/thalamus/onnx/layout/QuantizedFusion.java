@@ -372,14 +372,7 @@ final class QuantizedFusion {
     int units = weights.shape().dimension(0);
     int rows = output.shape().dimension(0);
     int data = temporary(input.type(), Shape.of(rows, 1, 1, depth), input.quantization());
-    int filter =
-        built.operand(
-            new Operand(
-                weights.type(),
-                Shape.of(units, 1, 1, depth),
-                weights.quantization(),
-                weights.lifetime(),
-                weights.name()));
+    int filter = built.operand(weights.with(Shape.of(units, 1, 1, depth)));
     int result = temporary(output.type(), Shape.of(rows, 1, 1, units), output.quantization());
     int none = built.int32(0);
     int step = built.int32(1);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tck.check;
 
-import io.thalamus.model.Lifetime;
 import io.thalamus.model.Model;
-import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
@@ -31,7 +29,7 @@ public final class EndlessLoop {
     SubgraphBuilder main = new SubgraphBuilder();
     main.operation(
         OperationCode.WHILE,
-        List.of(graph(main, 0), graph(main, 1), number(main)),
+        List.of(main.subgraph(0), main.subgraph(1), number(main)),
         List.of(result(main)));
     List<Subgraph> referenced = List.of(condition.build(), body.build());
     return new Model(main.build(), referenced, false);
@@ -43,15 +41,5 @@ public final class EndlessLoop {
 
   private static int result(SubgraphBuilder graph) {
     return graph.output("", OperandCode.TENSOR_INT32, Shape.of(1), Quantization.NONE);
-  }
-
-  private static int graph(SubgraphBuilder main, int index) {
-    return main.operand(
-        new Operand(
-            OperandCode.SUBGRAPH,
-            Shape.NONE,
-            Quantization.NONE,
-            new Lifetime.SubgraphReference(index),
-            ""));
   }
 }

@@ -2,11 +2,9 @@
 package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Lifetime.ConstantCopy;
-import io.thalamus.model.Lifetime.SubgraphReference;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.tflite.file.FlatGraph;
@@ -55,7 +53,7 @@ final class ControlFlow {
       int reference = node.model().reference(graph, given, Map.of());
       List<Shape> found = node.model().results(reference);
       results = results == null ? found : common(node, results, found);
-      inputs.add(operand(node, reference));
+      inputs.add(node.builder().subgraph(reference));
     }
     inputs.addAll(operands);
     emit(node, OperationCode.IF, inputs, results);
@@ -94,8 +92,8 @@ final class ControlFlow {
       round = node.model().reference(body, states, known);
     }
     List<Integer> inputs = new ArrayList<>();
-    inputs.add(operand(node, decision));
-    inputs.add(operand(node, round));
+    inputs.add(node.builder().subgraph(decision));
+    inputs.add(node.builder().subgraph(round));
     inputs.addAll(operands);
     emit(node, OperationCode.WHILE, inputs, states);
   }
@@ -209,16 +207,5 @@ final class ControlFlow {
     for (int i = 0; i < node.outputCount(); i++) {
       node.alias(i, results.get(i));
     }
-  }
-
-  private static int operand(Node node, int reference) {
-    return node.builder()
-        .operand(
-            new Operand(
-                OperandCode.SUBGRAPH,
-                Shape.NONE,
-                Quantization.NONE,
-                new SubgraphReference(reference),
-                ""));
   }
 }
