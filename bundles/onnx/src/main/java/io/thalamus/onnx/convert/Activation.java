@@ -4,7 +4,6 @@ package io.thalamus.onnx.convert;
 import io.thalamus.model.OperationCode;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
-import java.util.Arrays;
 
 /** Activations: one operation of NNAPI where it has one, else what ONNX defines them by. */
 final class Activation {
@@ -36,7 +35,7 @@ final class Activation {
   private static Value eachElement(Ops ops, OperationCode operation, Value value, int setting) {
     return value.isOpen()
         ? ops.emitSized(value.type(), value.shape(), operation, ops.operand(value), setting)
-        : Emitter.as(ops.emit(value.type(), operation, ops.operand(value), setting), value.shape());
+        : ops.emit(value.type(), operation, ops.operand(value), setting).as(value.shape());
   }
 
   /** The function that NNAPI calls PRELU, with slopes that are broadcast. */
@@ -57,10 +56,7 @@ final class Activation {
     Value value = node.openIn(0);
     Value slope = node.openIn(1);
     if (node.opset() < 7 && slope.rank() == 1 && value.rank() > 2 && slope.count() > 1) {
-      int[] shape = new int[value.rank() - 1];
-      Arrays.fill(shape, 1);
-      shape[0] = slope.count();
-      slope = node.ops().reshape(slope, shape);
+      slope = Normalization.perChannel(node.ops(), slope, value.rank());
     }
     node.out(prelu(node.ops(), value, slope));
   }
@@ -187,11 +183,8 @@ final class Activation {
     Value seen = isNew ? value : rows(node, value);
     int axis = isNew ? node.axis(node.setting("axis", -1), value.rank()) : 1;
     Value place = OpenSizes.expandDims(ops, ops.place(seen, axis, true, false), axis);
-    int[] shape = new int[seen.rank()];
-    Arrays.fill(shape, 1);
-    shape[axis] = seen.dim(axis);
-    Value places =
-        ops.cast(ops.integers(shape, ops.budget().range(seen.dim(axis))), DataType.INT64);
+    Value numbers = ops.range(Dims.along(seen.rank(), axis, seen.dim(axis)));
+    Value places = ops.cast(numbers, DataType.INT64);
     Value hit = ops.cast(ops.binary(Binary.EQUAL, place, places), value.type());
     node.out(ops.reshape(hit, value.shape()));
   }

@@ -120,8 +120,8 @@ final class Attention {
         bias = ops.pad(bias, before, after, lowest);
       }
     }
-    Value row = ops.integers(new int[] {rows, 1}, ops.budget().range(rows));
-    Value column = ops.integers(new int[] {1, columns}, ops.budget().range(columns));
+    Value row = ops.range(rows, 1);
+    Value column = ops.range(1, columns);
     Value isSeen = null;
     Value offset = ops.number(DataType.INT32, past);
     if (node.has(LENGTHS)) {

@@ -2,7 +2,6 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.onnx.file.DataType;
-import java.util.Arrays;
 
 /**
  * Slices and paddings whose places only an execution tells, where the file states the shape of the
@@ -27,7 +26,7 @@ final class Computed {
       Value counted = ops.select(ops.binary(Binary.LESS, start, zero), ops.add(start, size), start);
       // A start beyond the end is the last place where steps go backwards.
       Value first = ops.min(ops.max(counted, 0), size - 1);
-      Value numbers = ops.integers(new int[] {shape[axis]}, ops.budget().range(shape[axis]));
+      Value numbers = ops.range(shape[axis]);
       Value places = ops.add(first, ops.mul(numbers, step));
       Value isStated =
           ops.binary(
@@ -59,11 +58,11 @@ final class Computed {
     Value first = ops.binary(Binary.MINIMUM, ops.max(start, 0), most);
     Value least = ops.unary(Unary.NEG, shift);
     Value last = ops.binary(Binary.MAXIMUM, ops.binary(Binary.MINIMUM, end, most), least);
-    Value unit = ops.select(isForward, one, ops.unary(Unary.NEG, one));
-    Value way = ops.add(ops.sub(last, first), ops.sub(step, unit));
     // A step of 0 is none; its length is none that a file states.
     Value isStep = ops.binary(Binary.NOT_EQUAL, step, ops.number(DataType.INT32, 0));
-    Value count = ops.binary(Binary.FLOOR_DIV, way, ops.select(isStep, step, one));
+    Value back = ops.sub(first, last);
+    Value count =
+        ops.unary(Unary.NEG, ops.binary(Binary.FLOOR_DIV, back, ops.select(isStep, step, one)));
     return ops.select(isStep, ops.max(count, 0), ops.number(DataType.INT32, -1));
   }
 
@@ -109,15 +108,11 @@ final class Computed {
     for (int axis = 0; axis < value.rank(); axis++) {
       int size = value.dim(axis);
       Value before = chosen(node, pads, axis, 0);
-      Value numbers = ops.integers(new int[] {shape[axis]}, ops.budget().range(shape[axis]));
+      Value numbers = ops.range(shape[axis]);
       Value places = ops.sub(numbers, before);
       Value within = ops.min(ops.max(places, 0), size - 1);
-      int[] alone = new int[value.rank()];
-      Arrays.fill(alone, 1);
-      alone[axis] = shape[axis];
-      isInside =
-          ops.binary(
-              Binary.AND, isInside, ops.reshape(ops.binary(Binary.EQUAL, places, within), alone));
+      Value isOn = ops.binary(Binary.EQUAL, places, within);
+      isInside = ops.binary(Binary.AND, isInside, OpenSizes.along(ops, isOn, value.rank(), axis));
       result = ops.gather(result, axis, source(node, places, within, size, mode));
     }
     node.out(mode.equals("constant") ? ops.select(isInside, result, number) : result);

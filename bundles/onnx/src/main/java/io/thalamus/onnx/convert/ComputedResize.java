@@ -94,10 +94,7 @@ final class ComputedResize {
                 Binary.OR,
                 ops.binary(Binary.LESS, place, ops.number(REAL, 0)),
                 ops.binary(Binary.GREATER, place, ops.number(REAL, value.dim(axis) - 1)));
-        int[] alone = new int[value.rank()];
-        Arrays.fill(alone, 1);
-        alone[axis] = shape[axis];
-        Value turned = ops.reshape(here, alone);
+        Value turned = ops.reshape(here, Dims.along(value.rank(), axis, shape[axis]));
         outside = outside == null ? turned : ops.binary(Binary.OR, outside, turned);
       }
     }

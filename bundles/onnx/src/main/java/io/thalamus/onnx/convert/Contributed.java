@@ -65,8 +65,7 @@ final class Contributed {
     Value last = ops.mul(ops.part(boxes, 1, coordinate + 2, 1), input - 1);
     Value place;
     if (size > 1) {
-      Value number =
-          ops.cast(ops.integers(new int[] {1, size}, ops.budget().range(size)), boxes.type());
+      Value number = ops.cast(ops.range(1, size), boxes.type());
       place = ops.add(first, ops.mul(number, ops.mul(ops.sub(last, first), 1.0 / (size - 1))));
     } else {
       place = ops.mul(ops.add(first, last), 0.5);
@@ -81,8 +80,7 @@ final class Contributed {
     boolean isNearest = mode.equals("nearest");
     node.require(isNearest || mode.equals("bilinear"), "it samples by " + mode);
     Value at = isNearest ? ops.unary(Unary.FLOOR, ops.add(place, 0.5)) : place;
-    Value column =
-        ops.cast(ops.integers(new int[] {1, 1, input}, ops.budget().range(input)), boxes.type());
+    Value column = ops.cast(ops.range(1, 1, input), boxes.type());
     Value distance = ops.unary(Unary.ABS, ops.sub(ops.reshape(at, boxes.dim(0), size, 1), column));
     return new Cut(ops.max(ops.add(ops.mul(distance, -1), 1), 0), isOutside);
   }
@@ -143,7 +141,7 @@ final class Contributed {
     Value likely = ops.softmax(ops.reshape(node.in(1), rows, experts), 1, false);
     List<Value> best =
         node.compute("TopK", Map.of(), List.of(likely, ops.integers(new int[] {1}, k)), 2);
-    Value number = ops.integers(new int[] {1, 1, experts}, ops.budget().range(experts));
+    Value number = ops.range(1, 1, experts);
     Value isTaken =
         ops.binary(
             Binary.EQUAL, ops.reshape(ops.cast(best.get(1), number.type()), rows, k, 1), number);

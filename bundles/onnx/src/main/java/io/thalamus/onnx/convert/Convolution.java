@@ -177,13 +177,9 @@ final class Convolution {
     Value product = ops.transpose(ops.multiply(rows, factors, true), 0, 1, 3, 2);
     int[] shape = Dims.join(new int[] {value.dim(0), weights.dim(0)}, frame.output());
     Value result = ops.reshape(product, shape);
-    if (bias == null) {
-      return result;
-    }
-    int[] alone = new int[shape.length - 1];
-    Arrays.fill(alone, 1);
-    alone[0] = bias.dim(0);
-    return ops.add(result, ops.reshape(bias, alone));
+    return bias == null
+        ? result
+        : ops.add(result, Normalization.perChannel(ops, bias, shape.length));
   }
 
   /** A convolution of the value with zeros between its elements, by the weights turned around. */
@@ -207,8 +203,7 @@ final class Convolution {
     int[] stated = isPadInput && node.has(2) ? node.ints(2) : node.list("pads", 2 * rank, 0);
     node.require(stated.length == 2 * rank, "its pads are " + stated.length);
     int[] pads = transposedPads(node, value, kernel, strides, dilations, extra, stated);
-    int[] ones = new int[rank];
-    Arrays.fill(ones, 1);
+    int[] ones = Dims.ones(rank);
     int[] before = new int[rank];
     int[] after = new int[rank];
     int[] output = new int[rank];
@@ -353,9 +348,7 @@ final class Convolution {
     value =
         node.has(2) ? ops.difference(value, ops.reshape(node.in(2)), type) : ops.cast(value, type);
     if (node.has(3)) {
-      int[] shape = new int[weights.rank()];
-      Arrays.fill(shape, 1);
-      shape[0] = node.in(3).count();
+      int[] shape = Dims.along(weights.rank(), 0, node.in(3).count());
       weights = ops.difference(weights, ops.reshape(node.in(3), shape), type);
     } else {
       weights = ops.cast(weights, type);

@@ -254,6 +254,6 @@ final class Elementwise {
     DataType other = to == DataType.FLOAT ? to : DataType.INT32;
     Value whole = from == DataType.FLOAT ? value : ops.cast(value, DataType.INT32);
     Value bits = ops.emit(other, ThalamusExtension.BITCAST, ops.operand(whole));
-    node.out(ops.cast(Emitter.as(bits, value.shape()), to));
+    node.out(ops.cast(bits.as(value.shape()), to));
   }
 }

@@ -97,6 +97,11 @@ class Emitter {
     return constant(DataType.INT32, shape, Arrays.stream(values).asDoubleStream().toArray());
   }
 
+  /** The numbers from 0 on. */
+  Value range(int... shape) {
+    return integers(shape, budget.range(Dims.count(shape)));
+  }
+
   // ---- operands ----
 
   /** The type of operands for values of a type. */
@@ -238,17 +243,9 @@ class Emitter {
 
   /** Returns the array that is made of constants, once: {@link DataFiles#made}. */
   MemorySegment made(MemorySegment bytes, long size, Object how, Supplier<MemorySegment> maker) {
-    boolean[] isNew = {false};
-    MemorySegment made =
-        files.made(
-            bytes,
-            size,
-            how,
-            () -> {
-              isNew[0] = true;
-              return maker.get();
-            });
-    if (!isNew[0]) {
+    long taken = budget.taken();
+    MemorySegment made = files.made(bytes, size, how, maker);
+    if (budget.taken() == taken) {
       // A file is refused by each reading, or by none.
       budget.take(size);
     }
@@ -413,11 +410,6 @@ class Emitter {
     } catch (ValidationException e) {
       throw new Refusal("as " + operation.text() + ": " + e.getMessage(), e);
     }
-  }
-
-  /** The operand of a value under another shape of as many elements that it physically has. */
-  static Value as(Value value, int... shape) {
-    return value.as(shape);
   }
 
   static boolean isSameShape(int[] a, int[] b) {

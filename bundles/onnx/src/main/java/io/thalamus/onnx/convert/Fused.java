@@ -141,10 +141,7 @@ final class Fused {
     node.require(words.rank() == 2, words.text() + " has no words in rows");
     int length = words.dim(1);
     Value sum = ops.gather(node.in(2), 0, ops.cast(words, DataType.INT32));
-    Value positions =
-        node.has(8)
-            ? ops.cast(node.in(8), DataType.INT32)
-            : ops.integers(new int[] {1, length}, ops.budget().range(length));
+    Value positions = node.has(8) ? ops.cast(node.in(8), DataType.INT32) : ops.range(1, length);
     sum = ops.add(sum, ops.gather(node.in(3), 0, positions));
     if (node.has(1) && node.has(4)) {
       sum = ops.add(sum, ops.gather(node.in(4), 0, ops.cast(node.in(1), DataType.INT32)));

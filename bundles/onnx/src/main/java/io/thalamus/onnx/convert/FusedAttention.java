@@ -137,7 +137,7 @@ final class FusedAttention {
       node.require(
           node.flag("past_present_share_buffer", false) && key.dim(2) == 1,
           "its past is no buffer for one key more");
-      Value column = ops.integers(new int[] {1, 1, room, 1}, ops.budget().range(room));
+      Value column = ops.range(1, 1, room, 1);
       Value place = ops.reshape(ops.cast(node.in(7), DataType.INT32), 1, 1, 1, 1);
       Value isNew = ops.binary(Binary.EQUAL, column, place);
       key = ops.select(isNew, key, node.in(5));
@@ -189,8 +189,8 @@ final class FusedAttention {
       bias = bias == null ? summand : ops.add(bias, summand);
     }
     if (node.flag("unidirectional", false)) {
-      Value row = ops.integers(new int[] {rows, 1}, ops.budget().range(rows));
-      Value column = ops.integers(new int[] {1, columns}, ops.budget().range(columns));
+      Value row = ops.range(rows, 1);
+      Value column = ops.range(1, columns);
       Value isBefore = ops.binary(Binary.LESS_EQUAL, column, ops.add(row, past));
       Value lowest = ops.number(query.type(), -Float.MAX_VALUE);
       Value summand = ops.select(isBefore, none, lowest);
@@ -206,7 +206,7 @@ final class FusedAttention {
     int rows = query.dim(2);
     Value zero = ops.number(DataType.INT32, 0);
     if (mask.rank() == 1 && (mask.dim(0) == batch || mask.dim(0) == 2 * batch)) {
-      Value column = ops.integers(new int[] {columns}, ops.budget().range(columns));
+      Value column = ops.range(columns);
       Value ends = ops.reshape(ops.part(mask, 0, 0, batch), batch, 1, 1, 1);
       Value isSeen = ops.binary(Binary.LESS, column, ends);
       if (mask.dim(0) == batch) {
@@ -246,7 +246,7 @@ final class FusedAttention {
     int length = value.dim(2);
     Value positions = ops.cast(node.in(1), DataType.INT32);
     if (positions.count() == 1) {
-      Value steps = ops.integers(new int[] {1, length}, ops.budget().range(length));
+      Value steps = ops.range(1, length);
       positions = ops.add(ops.reshape(positions), steps);
     }
     node.require(

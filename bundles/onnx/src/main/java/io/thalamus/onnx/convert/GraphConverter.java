@@ -93,7 +93,7 @@ public final class GraphConverter {
     List<Integer> outputs = new ArrayList<>();
     Set<Integer> used = new HashSet<>(inputs);
     for (Value value : values) {
-      outputs.add(output(value, value.type().operand().orElseThrow(), "a result", used));
+      outputs.add(output(value, value.type().operand().orElseThrow(), used));
     }
     Subgraph graph = named(ops.builder().build(inputs, outputs), Map.of());
     referenced.add(Layout.improve(graph, converters.catalog(), ops.grids()));
@@ -426,7 +426,7 @@ public final class GraphConverter {
         value = UpperHalves.of(ops, value);
       }
       OperandType type = value.type().argument().orElseThrow();
-      int operand = output(value, type, output.name(), used);
+      int operand = output(value, type, used);
       outputs.add(operand);
       names.put(operand, output.name());
     }
@@ -438,7 +438,7 @@ public final class GraphConverter {
   }
 
   /** The operand of a type that holds a result, and that an operation writes. */
-  private int output(Value result, OperandType type, String name, Set<Integer> used) {
+  private int output(Value result, OperandType type, Set<Integer> used) {
     Value value =
         result.isConstant() && result.count() == 0
             ? OpenSizes.empty(ops, result.type(), result.shape())

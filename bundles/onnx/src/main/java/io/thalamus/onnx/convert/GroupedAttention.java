@@ -93,7 +93,7 @@ final class GroupedAttention {
     Value cos = node.in(COS);
     node.require(cos.rank() == 2 && cos.dim(1) > 0, cos.text() + " is no table of cosines");
     int steps = value.dim(2);
-    Value row = ops.integers(new int[] {1, steps}, ops.budget().range(steps));
+    Value row = ops.range(1, steps);
     Value first = before.count() == 1 ? ops.reshape(before) : ops.reshape(before, value.dim(0), 1);
     Value places =
         node.has(POSITIONS) ? ops.cast(node.in(POSITIONS), DataType.INT32) : ops.add(row, first);
@@ -124,7 +124,7 @@ final class GroupedAttention {
       Value[] parts = {ops.part(past, 2, 0, first), fresh, none(fresh, rest)};
       return ops.concat(List.of(parts), 2);
     }
-    Value column = ops.integers(new int[] {1, 1, all, 1}, ops.budget().range(all));
+    Value column = ops.range(1, 1, all, 1);
     Value isOld = ops.binary(Binary.LESS, column, before);
     Value isNew = ops.binary(Binary.LESS, column, ops.add(before, steps));
     Value ofNew = ops.add(ops.sub(column, before), stored);
@@ -159,8 +159,8 @@ final class GroupedAttention {
     if (node.has(BIAS)) {
       scores = ops.add(scores, ops.part(node.in(BIAS), 3, 0, columns));
     }
-    Value row = ops.integers(new int[] {1, 1, steps, 1}, ops.budget().range(steps));
-    Value column = ops.integers(new int[] {1, 1, 1, columns}, ops.budget().range(columns));
+    Value row = ops.range(1, 1, steps, 1);
+    Value column = ops.range(1, 1, 1, columns);
     Value last = ops.add(row, before);
     Value isSeen = ops.binary(Binary.LESS_EQUAL, column, last);
     int window = node.setting("local_window_size", -1);

@@ -124,10 +124,9 @@ final class Indexing {
     int each = Dims.count(sizes);
     int[] starts = ops.budget().ints(batches);
     Arrays.setAll(starts, i -> i * each);
-    int[] startShape = new int[place.rank()];
-    Arrays.fill(startShape, 1);
-    System.arraycopy(data.shape(), 0, startShape, 0, batch);
     if (batch > 0) {
+      int[] sizesOfBatch = Arrays.copyOf(data.shape(), batch);
+      int[] startShape = Dims.join(sizesOfBatch, Dims.ones(place.rank() - batch));
       place = ops.add(place, ops.integers(startShape, starts));
     }
     int[] rest = Arrays.copyOfRange(data.shape(), batch + tuple, data.rank());
@@ -144,10 +143,7 @@ final class Indexing {
     node.require(depth > 0, "its depth is " + depth);
     Value index = counted(ops, indexes, ops.number(DataType.INT32, depth));
     Value column = OpenSizes.expandDims(ops, index, axis);
-    int[] shape = new int[rank];
-    Arrays.fill(shape, 1);
-    shape[axis] = depth;
-    Value hit = ops.binary(Binary.EQUAL, column, ops.integers(shape, ops.budget().range(depth)));
+    Value hit = ops.binary(Binary.EQUAL, column, ops.range(Dims.along(rank, axis, depth)));
     Value values = node.in(2);
     node.out(ops.select(hit, ops.at(values, 0, 1), ops.at(values, 0, 0)));
   }
@@ -273,13 +269,10 @@ final class Indexing {
     int steps = rows.dim(0);
     int batches = rows.dim(1);
     Value lengths = ops.reshape(each, 1, batches);
-    Value step = ops.integers(new int[] {steps, 1}, ops.budget().range(steps));
+    Value step = ops.range(steps, 1);
     Value turned = ops.sub(ops.add(lengths, -1), step);
     Value from = ops.select(ops.binary(Binary.LESS, step, lengths), turned, step);
-    Value place =
-        ops.add(
-            ops.mul(from, batches),
-            ops.integers(new int[] {1, batches}, ops.budget().range(batches)));
+    Value place = ops.add(ops.mul(from, batches), ops.range(1, batches));
     int[] rest = Arrays.copyOfRange(rows.shape(), 2, rows.rank());
     Value flat = ops.reshape(rows, Dims.join(new int[] {steps * batches}, rest));
     return ops.gather(flat, 0, place);

@@ -31,11 +31,9 @@ final class Losses {
         logarithms.rank() > 1 && Arrays.equals(labels.shape(), Dims.remove(logarithms.shape(), 1)),
         logarithms.text() + " and " + labels.text() + " do not fit");
     int classes = logarithms.dim(1);
-    int[] alone = new int[logarithms.rank()];
-    Arrays.fill(alone, 1);
-    alone[1] = classes;
     Value column = ops.reshape(labels, Dims.insert(labels.shape(), 1, 1));
-    Value number = ops.integers(alone, ops.budget().range(classes));
+    int[] alone = Dims.along(logarithms.rank(), 1, classes);
+    Value number = ops.range(alone);
     Value isLabel = ops.binary(Binary.EQUAL, column, number);
     if (node.hasSetting("ignore_index")) {
       Value ignored = ops.number(DataType.INT32, node.setting("ignore_index", 0));

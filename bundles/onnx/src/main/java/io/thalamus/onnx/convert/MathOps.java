@@ -13,7 +13,6 @@ import io.thalamus.onnx.fold.Tensor;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
@@ -117,7 +116,7 @@ class MathOps extends MoveOps {
         return quotient(a, b);
       }
     }
-    return as(emitBinary(function, a, b, shape, type), shape);
+    return emitBinary(function, a, b, shape, type).as(shape);
   }
 
   private Value emitBinary(Binary function, Value a, Value b, int[] shape, DataType type) {
@@ -163,9 +162,7 @@ class MathOps extends MoveOps {
   }
 
   private static int[] joinedShape(int[] operand, int[] shape, int[] joined) {
-    int[] full = new int[shape.length];
-    Arrays.fill(full, 1);
-    System.arraycopy(operand, 0, full, shape.length - operand.length, operand.length);
+    int[] full = Dims.join(Dims.ones(shape.length - operand.length), operand);
     int[] result = new int[joined.length];
     int next = 0;
     for (int i = 0; i < joined.length; i++) {
@@ -215,10 +212,10 @@ class MathOps extends MoveOps {
   /** 8-bit integers of larger ones that fit. */
   private Value narrow(Value value, DataType type) {
     if (type == DataType.UINT8) {
-      return as(emit(type, OperationCode.CAST, operand(value)), value.shape());
+      return emit(type, OperationCode.CAST, operand(value)).as(value.shape());
     }
     Value real = value.type().isFloat() ? value : cast(value, DataType.FLOAT);
-    return as(emit(type, ThalamusExtension.QUANTIZE, operand(real)), value.shape());
+    return emit(type, ThalamusExtension.QUANTIZE, operand(real)).as(value.shape());
   }
 
   // ---- one value ----
@@ -258,14 +255,14 @@ class MathOps extends MoveOps {
   /** An operation on each element that takes at most four dimensions. */
   Value eachElement(Value value, UnaryOperator<Value> step) {
     return value.rank() <= MAX_RANK
-        ? as(step.apply(value), value.shape())
+        ? step.apply(value).as(value.shape())
         : reshape(step.apply(flat(value)), value.shape());
   }
 
   Value not(Value value) {
     return value.isConstant()
         ? binary(Binary.EQUAL, value, number(DataType.BOOL, 0))
-        : as(emit(DataType.BOOL, OperationCode.LOGICAL_NOT, operand(value)), value.shape());
+        : emit(DataType.BOOL, OperationCode.LOGICAL_NOT, operand(value)).as(value.shape());
   }
 
   Value reciprocal(Value value) {
@@ -351,9 +348,8 @@ class MathOps extends MoveOps {
       return binary(
           Binary.OR, binary(Binary.AND, chosen, first), binary(Binary.AND, not(chosen), second));
     }
-    return as(
-        emit(a.type(), OperationCode.SELECT, operand(chosen), operand(first), operand(second)),
-        shape);
+    return emit(a.type(), OperationCode.SELECT, operand(chosen), operand(first), operand(second))
+        .as(shape);
   }
 
   /** The elements in another type. */
@@ -399,6 +395,6 @@ class MathOps extends MoveOps {
       Value whole = value.type().isFloat() ? cast(value, DataType.INT32) : value;
       return wrap(cast(whole, DataType.INT32), type);
     }
-    return as(emit(type, OperationCode.CAST, operand(value)), value.shape());
+    return emit(type, OperationCode.CAST, operand(value)).as(value.shape());
   }
 }

@@ -36,14 +36,14 @@ class MoveOps extends Emitter {
         value.count() == Dims.count(shape),
         "the elements of " + value.text() + " do not fill the shape " + Dims.text(shape));
     if (value.isConstant() || isSameShape(value.shape(), shape)) {
-      return as(value, shape);
+      return value.as(shape);
     }
     int[] target = physical(shape).toArray();
     Value result =
         isPlain(value)
             ? emit(value.type(), OperationCode.RESHAPE, operand(value), int32Vector(target))
             : strided(value, target, Dims.strides(target), 0);
-    return as(result, shape);
+    return result.as(shape);
   }
 
   /** A vector of all elements. */
@@ -64,7 +64,7 @@ class MoveOps extends Emitter {
       return fill(value.type(), size, 0);
     }
     return size.length == 0
-        ? as(strided(value, new int[] {1}, new int[] {1}, offset))
+        ? strided(value, new int[] {1}, new int[] {1}, offset).as()
         : strided(value, size, strides, offset);
   }
 
@@ -124,7 +124,7 @@ class MoveOps extends Emitter {
         Arrays.equals(Dims.broadcast(value.shape(), shape), shape),
         value.text() + " does not broadcast to " + Dims.text(shape));
     return isSameShape(value.shape(), shape)
-        ? as(value, shape)
+        ? value.as(shape)
         : view(value, shape, Dims.broadcastStrides(value.shape(), shape), 0);
   }
 
@@ -225,10 +225,8 @@ class MoveOps extends Emitter {
 
   /** Neighbours along one axis. */
   Value part(Value value, int axis, int start, int size) {
-    int[] starts = new int[value.rank()];
-    int[] steps = new int[value.rank()];
-    Arrays.fill(steps, 1);
-    starts[axis] = start;
+    int[] starts = Dims.with(new int[value.rank()], axis, start);
+    int[] steps = Dims.ones(value.rank());
     return slice(value, starts, steps, Dims.with(value.shape(), axis, size));
   }
 
@@ -239,11 +237,8 @@ class MoveOps extends Emitter {
 
   /** The elements along an axis in reverse order. */
   Value reverse(Value value, int axis) {
-    int[] steps = new int[value.rank()];
-    Arrays.fill(steps, 1);
-    steps[axis] = -1;
-    int[] starts = new int[value.rank()];
-    starts[axis] = value.dim(axis) - 1;
+    int[] starts = Dims.with(new int[value.rank()], axis, value.dim(axis) - 1);
+    int[] steps = Dims.with(Dims.ones(value.rank()), axis, -1);
     return slice(value, starts, steps, value.shape());
   }
 
@@ -298,12 +293,10 @@ class MoveOps extends Emitter {
   /** The value with a number around it; negative amounts cut off. */
   Value pad(Value value, int[] before, int[] after, double number) {
     int[] starts = new int[value.rank()];
-    int[] steps = new int[value.rank()];
     int[] sizes = value.shape().clone();
     int[] more = new int[2 * value.rank()];
     boolean isPadded = false;
     for (int i = 0; i < sizes.length; i++) {
-      steps[i] = 1;
       starts[i] = Math.max(0, -before[i]);
       sizes[i] = sizes[i] - starts[i] - Math.max(0, -after[i]);
       require(sizes[i] >= 0, "it cuts off more than there is");
@@ -311,7 +304,7 @@ class MoveOps extends Emitter {
       more[2 * i + 1] = Math.max(0, after[i]);
       isPadded |= more[2 * i] > 0 || more[2 * i + 1] > 0;
     }
-    Value inner = slice(value, starts, steps, sizes);
+    Value inner = slice(value, starts, Dims.ones(value.rank()), sizes);
     if (!isPadded) {
       return inner;
     }

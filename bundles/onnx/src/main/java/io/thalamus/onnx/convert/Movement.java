@@ -116,8 +116,7 @@ final class Movement {
         ends.dim(0) == count && axes.length == count && (steps == null || steps.length == count),
         "its starts, ends, axes and steps are of different number");
     int[] from = new int[value.rank()];
-    int[] by = new int[value.rank()];
-    Arrays.fill(by, 1);
+    int[] by = Dims.ones(value.rank());
     int[] sizes = value.shape().clone();
     for (int i = 0; i < count; i++) {
       int axis = axes[i];
@@ -419,8 +418,8 @@ final class Movement {
     }
     int rows = value.dim(value.rank() - 2);
     int columns = value.dim(value.rank() - 1);
-    Value row = ops.integers(new int[] {rows, 1}, ops.budget().range(rows));
-    Value column = ops.integers(new int[] {1, columns}, ops.budget().range(columns));
+    Value row = ops.range(rows, 1);
+    Value column = ops.range(1, columns);
     Value shift =
         node.has(1)
             ? ops.cast(ops.reshape(node.in(1)), DataType.INT32)

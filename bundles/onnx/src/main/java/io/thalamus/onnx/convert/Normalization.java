@@ -26,11 +26,8 @@ final class Normalization {
   }
 
   /** One factor for each channel, to be broadcast. */
-  private static Value perChannel(Ops ops, Value factor, int rank) {
-    int[] shape = new int[Math.max(1, rank - 1)];
-    Arrays.fill(shape, 1);
-    shape[0] = factor.count();
-    return ops.reshape(factor, shape);
+  static Value perChannel(Ops ops, Value factor, int rank) {
+    return ops.reshape(factor, Dims.along(Math.max(1, rank - 1), 0, factor.count()));
   }
 
   /** {@code (value - mean) / sqrt(variance + epsilon)}, by factors that are folded. */

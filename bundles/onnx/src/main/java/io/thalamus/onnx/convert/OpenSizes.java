@@ -272,9 +272,7 @@ final class OpenSizes {
       if (value.type() == DataType.BOOL) {
         all = ops.cast(value, DataType.INT32);
       }
-      int[] sizes = new int[value.rank()];
-      Arrays.fill(sizes, 1);
-      sizes[axis] = 0;
+      int[] sizes = Dims.along(value.rank(), axis, 0);
       all =
           ops.emitSized(
               all.type(),
@@ -291,7 +289,7 @@ final class OpenSizes {
   static Value places(Ops ops, Value value, int axis) {
     int size = value.dim(axis);
     if (size > 0) {
-      return ops.integers(new int[] {size}, ops.budget().range(size));
+      return ops.range(size);
     }
     Value found = found(ops, line(ops, value, axis), new int[] {1, 0}, true);
     Value row = gatherNd(ops, found, ops.integers(new int[] {1}, 0));
@@ -300,9 +298,7 @@ final class OpenSizes {
 
   /** A row along one of so many axes. */
   static Value along(Ops ops, Value row, int rank, int axis) {
-    int[] shape = new int[rank];
-    Arrays.fill(shape, 1);
-    return ops.reshape(row, Dims.with(shape, axis, row.dim(0)));
+    return ops.reshape(row, Dims.along(rank, axis, row.dim(0)));
   }
 
   /** The same with an axis of size 1 more. */

@@ -168,9 +168,7 @@ final class Pooling {
           along[i] += at >= from && at < to ? 1 : 0;
         }
       }
-      int[] shape = new int[rank];
-      Arrays.fill(shape, 1);
-      shape[d] = along.length;
+      int[] shape = Dims.along(rank, d, along.length);
       counts = ops.mul(counts, ops.constant(value.type(), shape, along));
     }
     return counts;

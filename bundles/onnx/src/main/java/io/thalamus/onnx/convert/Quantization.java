@@ -42,10 +42,7 @@ final class Quantization {
     node.require(
         factor.rank() == 1 && factor.count() == value.dim(axis),
         factor.text() + " does not fit axis " + axis + " of " + value.text());
-    int[] shape = new int[value.rank()];
-    Arrays.fill(shape, 1);
-    shape[axis] = factor.count();
-    return node.ops().reshape(factor, shape);
+    return node.ops().reshape(factor, Dims.along(value.rank(), axis, factor.count()));
   }
 
   private static Value blocks(Ops ops, Value factor, Value value, int axis, int block) {
@@ -218,18 +215,14 @@ final class Quantization {
     }
     Value value = ops.difference(node.in(0), single(node, 2), DataType.FLOAT);
     Value filter = node.in(3);
-    int[] shape = new int[filter.rank()];
-    Arrays.fill(shape, 1);
-    shape[0] = node.in(5).count();
+    int[] shape = Dims.along(filter.rank(), 0, node.in(5).count());
     Value weights = ops.difference(filter, ops.reshape(node.in(5), shape), DataType.FLOAT);
     Frame frame =
         Frame.of(node, value.shape(), Arrays.copyOfRange(filter.shape(), 2, filter.rank()));
     Value bias = node.has(8) ? ops.cast(node.in(8), DataType.FLOAT) : null;
     Value sums = Convolution.convolve(ops, value, weights, bias, frame, node.setting("group", 1));
-    int[] channels = new int[filter.rank() - 1];
-    Arrays.fill(channels, 1);
-    channels[0] = node.in(4).count();
-    Value scale = ops.mul(single(node, 1), ops.reshape(node.in(4), channels));
+    Value channels = Normalization.perChannel(ops, node.in(4), filter.rank());
+    Value scale = ops.mul(single(node, 1), channels);
     node.out(requantized(ops, sums, scale, single(node, 6), single(node, 7)));
   }
 }

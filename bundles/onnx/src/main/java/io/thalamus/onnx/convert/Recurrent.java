@@ -266,7 +266,7 @@ final class Recurrent {
   /** For each step and sequence whether the step is one of it. */
   private static Value isIn(Ops ops, Value lengths, int steps) {
     int batch = lengths.count();
-    Value step = ops.integers(new int[] {steps, 1}, ops.budget().range(steps));
+    Value step = ops.range(steps, 1);
     Value row = ops.reshape(lengths, 1, batch);
     return ops.reshape(ops.binary(Binary.LESS, step, row), steps, batch, 1);
   }
@@ -279,7 +279,7 @@ final class Recurrent {
   private static Value last(Ops ops, Value outputs, Value lengths, Value first) {
     int batch = outputs.dim(1);
     Value line = ops.mul(ops.max(ops.add(ops.flat(lengths), -1), 0), batch);
-    Value place = ops.add(line, ops.integers(new int[] {batch}, ops.budget().range(batch)));
+    Value place = ops.add(line, ops.range(batch));
     Value lines = ops.reshape(outputs, outputs.dim(0) * batch, outputs.dim(2));
     Value isNone =
         ops.binary(Binary.EQUAL, ops.reshape(lengths, batch, 1), ops.number(DataType.INT32, 0));

@@ -217,7 +217,7 @@ final class Sampling {
       ops.budget().doubles(Math.multiplyExact(2 * sizes[axis], value.dim(axis)));
       result = along(ops, result, axis, resampling.weights());
       if (roi != null) {
-        int[] shape = alone(value.rank(), axis, sizes[axis]);
+        int[] shape = Dims.along(value.rank(), axis, sizes[axis]);
         Value here = ops.constant(DataType.BOOL, shape, resampling.outside());
         outside = outside == null ? here : ops.binary(Binary.OR, outside, here);
       }
@@ -273,7 +273,7 @@ final class Sampling {
         int[] places = isHigh ? pairs.get(i).high() : pairs.get(i).low();
         found = ops.gather(found, axis, ops.integers(new int[] {places.length}, places));
         double[] factors = factors(ops, pairs.get(i), isHigh, isFixed);
-        Value own = ops.constant(type, alone(rank, axis, factors.length), factors);
+        Value own = ops.constant(type, Dims.along(rank, axis, factors.length), factors);
         factor = factor == null ? own : ops.mul(factor, own);
       }
       Value product = ops.mul(found, factor);
@@ -317,13 +317,6 @@ final class Sampling {
       }
     }
     return ops.cast(result, value.type());
-  }
-
-  private static int[] alone(int rank, int axis, int size) {
-    int[] shape = new int[rank];
-    Arrays.fill(shape, 1);
-    shape[axis] = size;
-    return shape;
   }
 
   private static Resampling resampling(

@@ -90,17 +90,12 @@ final class Scatter {
     String mode = node.text("mode", "linear");
     node.require(
         axis > 0 && (mode.equals("linear") || mode.equals("circular")), "its mode is " + mode);
-    int[] shape = new int[data.rank()];
-    Arrays.fill(shape, 1);
-    shape[0] = data.dim(0);
     Value start =
         node.has(2)
-            ? ops.reshape(ops.cast(node.in(2), DataType.INT32), shape)
+            ? ops.reshape(
+                ops.cast(node.in(2), DataType.INT32), Dims.along(data.rank(), 0, data.dim(0)))
             : ops.number(DataType.INT32, 0);
-    int[] along = new int[data.rank()];
-    Arrays.fill(along, 1);
-    along[axis] = updates.dim(axis);
-    Value step = ops.integers(along, ops.budget().range(updates.dim(axis)));
+    Value step = ops.range(Dims.along(data.rank(), axis, updates.dim(axis)));
     Value place = ops.add(start, step);
     if (mode.equals("circular")) {
       place = ops.remainder(place, ops.number(DataType.INT32, data.dim(axis)), false);

@@ -62,7 +62,7 @@ final class Unsigned {
   static Value pair(MathOps ops, OperationType operation, Value a, Value b) {
     int[] shape = Dims.broadcast(a.shape(), b.shape());
     Emitter.require(shape != null, a.text() + " and " + b.text() + " do not broadcast");
-    return Emitter.as(ops.emit(DataType.INT32, operation, ops.operand(a), ops.operand(b)), shape);
+    return ops.emit(DataType.INT32, operation, ops.operand(a), ops.operand(b)).as(shape);
   }
 
   private static Value number(MathOps ops, int value) {

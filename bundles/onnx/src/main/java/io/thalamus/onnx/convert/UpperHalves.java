@@ -18,14 +18,14 @@ final class UpperHalves {
   static Value reals(Ops ops, Value halves) {
     Value bits = ops.mul(ops.cast(halves, DataType.INT32), 1 << HALF);
     Value reals = ops.emit(DataType.FLOAT, ThalamusExtension.BITCAST, ops.operand(bits));
-    return Emitter.as(reals, halves.shape());
+    return reals.as(halves.shape());
   }
 
   /** The upper halves of the nearest reals that have nothing below, as UINT16; halves to even. */
   static Value of(Ops ops, Value value) {
     Value real = ops.cast(value, DataType.FLOAT);
     Value cast = ops.emit(DataType.INT32, ThalamusExtension.BITCAST, ops.operand(real));
-    Value bits = Emitter.as(cast, value.shape());
+    Value bits = cast.as(value.shape());
     Value upper = shifted(ops, bits, HALF);
     Value isOdd = ops.sub(upper, ops.mul(shifted(ops, upper, 1), 2));
     Value rounded = shifted(ops, ops.add(ops.add(bits, BELOW_HALF), isOdd), HALF);

@@ -121,41 +121,37 @@ final class Message {
 
   /** Adds the integers of a repeated field, packed or one by one. */
   void int64s(Numbers numbers) throws IOException {
-    if (WireFormat.getTagWireType(tag) == WireFormat.WIRETYPE_VARINT) {
-      numbers.add(in.readInt64());
-      return;
-    }
-    int outer = in.pushLimit(length());
-    while (!in.isAtEnd()) {
-      numbers.add(in.readInt64());
-    }
-    in.popLimit(outer);
+    read(WireFormat.WIRETYPE_VARINT, numbers);
   }
 
   /** Adds the bits of the numbers of a repeated field of 32 bits each, packed or one by one. */
   void fixed32s(Numbers numbers) throws IOException {
-    if (WireFormat.getTagWireType(tag) == WireFormat.WIRETYPE_FIXED32) {
-      numbers.add(in.readRawLittleEndian32());
-      return;
-    }
-    int outer = in.pushLimit(length());
-    while (!in.isAtEnd()) {
-      numbers.add(in.readRawLittleEndian32());
-    }
-    in.popLimit(outer);
+    read(WireFormat.WIRETYPE_FIXED32, numbers);
   }
 
   /** Adds the bits of the numbers of a repeated field of 64 bits each, packed or one by one. */
   void fixed64s(Numbers numbers) throws IOException {
-    if (WireFormat.getTagWireType(tag) == WireFormat.WIRETYPE_FIXED64) {
-      numbers.add(in.readRawLittleEndian64());
+    read(WireFormat.WIRETYPE_FIXED64, numbers);
+  }
+
+  private void read(int wireType, Numbers numbers) throws IOException {
+    if (WireFormat.getTagWireType(tag) == wireType) {
+      numbers.add(number(wireType));
       return;
     }
     int outer = in.pushLimit(length());
     while (!in.isAtEnd()) {
-      numbers.add(in.readRawLittleEndian64());
+      numbers.add(number(wireType));
     }
     in.popLimit(outer);
+  }
+
+  private long number(int wireType) throws IOException {
+    return switch (wireType) {
+      case WireFormat.WIRETYPE_VARINT -> in.readInt64();
+      case WireFormat.WIRETYPE_FIXED32 -> in.readRawLittleEndian32();
+      default -> in.readRawLittleEndian64();
+    };
   }
 
   private void require(int wireType) {

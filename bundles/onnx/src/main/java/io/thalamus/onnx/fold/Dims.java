@@ -89,6 +89,18 @@ public final class Dims {
     return range;
   }
 
+  /** So many ones. */
+  public static int[] ones(int count) {
+    int[] ones = new int[count];
+    Arrays.fill(ones, 1);
+    return ones;
+  }
+
+  /** The shape of elements along one of so many axes. */
+  public static int[] along(int rank, int axis, int size) {
+    return with(ones(rank), axis, size);
+  }
+
   /** A copy with one value replaced. */
   public static int[] with(int[] values, int place, int value) {
     int[] changed = values.clone();

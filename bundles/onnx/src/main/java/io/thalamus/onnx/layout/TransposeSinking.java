@@ -331,11 +331,8 @@ final class TransposeSinking {
 
   /** The shape of an operand with as many dimensions. */
   private static int[] shape(Operand operand, int rank) {
-    int[] shape = new int[rank];
-    Arrays.fill(shape, 1);
     int[] own = operand.shape().toArray();
-    System.arraycopy(own, 0, shape, rank - own.length, own.length);
-    return shape;
+    return Dims.join(Dims.ones(rank - own.length), own);
   }
 
   /** A constant in the order of the sources. */
