@@ -39,7 +39,7 @@ public final class TfliteReader implements ModelReader {
 
   /** The converters, which take longer to make than many a file to be read: not before one is. */
   private static final class Standard {
-    private static final Converters CONVERTERS = Converters.all(OperationCatalog.standard());
+    private static final Converters CONVERTERS = new Converters(OperationCatalog.standard());
 
     private Standard() {}
   }

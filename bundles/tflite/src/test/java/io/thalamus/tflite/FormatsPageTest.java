@@ -21,7 +21,7 @@ class FormatsPageTest {
   private static final int WIDTH = 118;
 
   private static List<String> lines() {
-    List<String> known = Converters.all(OperationCatalog.standard()).operators();
+    List<String> known = new Converters(OperationCatalog.standard()).operators();
     List<String> lines = new ArrayList<>(List.of(START, known.size() + ":", ""));
     String line = "";
     for (String name : known) {

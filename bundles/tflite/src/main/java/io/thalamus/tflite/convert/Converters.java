@@ -25,17 +25,13 @@ public final class Converters {
   private final OperationCatalog catalog;
   private int families;
 
-  private Converters(OperationCatalog catalog) {
-    this.catalog = catalog;
-  }
-
   /**
    * All families.
    *
    * @param catalog what the operations that are made are checked against
    */
-  public static Converters all(OperationCatalog catalog) {
-    return new Converters(catalog);
+  public Converters(OperationCatalog catalog) {
+    this.catalog = catalog;
   }
 
   /**

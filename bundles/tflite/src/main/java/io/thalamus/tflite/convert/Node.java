@@ -392,6 +392,16 @@ final class Node {
     return builder().int32Tensor(shape, values);
   }
 
+  /** A constant of floats in a shape; an error names the first output. */
+  int float32Tensor(Shape shape, float... values) {
+    return float32Tensor(shape, constants().of(values, output(0)));
+  }
+
+  /** The same where the bytes are there. */
+  int float32Tensor(Shape shape, Lifetime.Constant value) {
+    return constant(OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE, value);
+  }
+
   /** A scalar of the floating-point type that goes with a tensor: FLOAT16 with float16. */
   int floatFor(Operand tensor, float value) {
     return tensor.type() == OperandCode.TENSOR_FLOAT16

@@ -46,19 +46,11 @@ final class RandomNumbers {
     } else {
       generator.uniform(values);
     }
-    node.alias(0, constant(node, shape, values));
+    node.alias(0, node.float32Tensor(shape, values));
   }
 
   private static float[] room(Node node, long count) {
     return node.constants().room(count, node.output(0));
-  }
-
-  private static int constant(Node node, Shape shape, float... values) {
-    return node.constant(
-        OperandCode.TENSOR_FLOAT32,
-        shape,
-        Quantization.NONE,
-        node.constants().of(values, node.output(0)));
   }
 
   /** For each number that is drawn, the count of running sums of probabilities up to it. */
@@ -96,8 +88,8 @@ final class RandomNumbers {
             OperationCode.FULLY_CONNECTED,
             logits,
             shares,
-            constant(node, Shape.of(classes, classes), triangle),
-            constant(node, Shape.of(classes), new float[classes]),
+            node.float32Tensor(Shape.of(classes, classes), triangle),
+            node.float32Tensor(Shape.of(classes), new float[classes]),
             none);
     int total = node.temporary(data, column);
     Strided.emit(node, sums, column, classes - 1, new long[] {classes, 1}, total);
@@ -105,7 +97,8 @@ final class RandomNumbers {
     generator(node).doubles(points);
     Shape drawn = Shape.of(batch, samples);
     int sought =
-        node.compute(OperationCode.MUL, data, drawn, constant(node, drawn, points), total, none);
+        node.compute(
+            OperationCode.MUL, data, drawn, node.float32Tensor(drawn, points), total, none);
     int found =
         Truths.count(
             node,

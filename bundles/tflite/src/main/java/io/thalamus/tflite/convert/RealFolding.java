@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
-import io.thalamus.model.OperandCode;
-import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.function.DoubleUnaryOperator;
@@ -62,13 +60,7 @@ final class RealFolding {
     boolean fits = written.isFullySpecified() && written.elementCount() == values.length;
     Shape shape = fits ? written : Shape.of(values.length);
     if (isReal(node.output(0))) {
-      node.alias(
-          0,
-          node.constant(
-              OperandCode.TENSOR_FLOAT32,
-              shape,
-              Quantization.NONE,
-              node.constants().of(values, node.output(0))));
+      node.alias(0, node.float32Tensor(shape, values));
       return true;
     }
     int[] integers = new int[values.length];

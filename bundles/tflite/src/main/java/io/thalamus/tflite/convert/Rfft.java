@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import java.util.Arrays;
 import java.util.function.ToIntFunction;
@@ -106,11 +104,7 @@ final class Rfft {
   }
 
   private static int constant(Node node, Shape shape, float... values) {
-    return node.constant(
-        OperandCode.TENSOR_FLOAT32,
-        shape,
-        Quantization.NONE,
-        node.constants().of(values, node.input(0)));
+    return node.float32Tensor(shape, node.constants().of(values, node.input(0)));
   }
 
   private static void absolute(Node node) {

@@ -49,12 +49,7 @@ final class Search {
     }
     int count = Math.toIntExact(shape.elementCount());
     int numbers = Reshape.reshaped(node, reals(node, node.in(0)), Shape.of(count, 1));
-    int limits =
-        node.constant(
-            OperandCode.TENSOR_FLOAT32,
-            Shape.of(1, length),
-            Quantization.NONE,
-            node.constants().of(boundaries, node.output(0)));
+    int limits = node.float32Tensor(Shape.of(1, length), boundaries);
     int places =
         Truths.count(node, OperationCode.GREATER_EQUAL, numbers, limits, Shape.of(count, length));
     int output = node.out(0, OperandCode.TENSOR_INT32, shape, Quantization.NONE);

@@ -92,13 +92,7 @@ final class Sizes {
     for (int i = 0; i < values.length; i++) {
       values[i] = start + i * step;
     }
-    node.alias(
-        0,
-        node.constant(
-            OperandCode.TENSOR_FLOAT32,
-            Shape.of(values.length),
-            Quantization.NONE,
-            node.constants().of(values, node.output(0))));
+    node.alias(0, node.float32Tensor(Shape.of(values.length), values));
     return true;
   }
 

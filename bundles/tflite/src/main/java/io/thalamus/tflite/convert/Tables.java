@@ -126,11 +126,7 @@ final class Tables {
       float[] all = node.constants().room(numbers.length + 1L, values);
       all[0] = node.constants().floatValues(otherwise)[0];
       System.arraycopy(numbers, 0, all, 1, numbers.length);
-      return node.constant(
-          OperandCode.TENSOR_FLOAT32,
-          Shape.of(all.length),
-          Quantization.NONE,
-          node.constants().of(all, values));
+      return node.float32Tensor(Shape.of(all.length), node.constants().of(all, values));
     }
     return node.int32Vector(
         IntStream.concat(

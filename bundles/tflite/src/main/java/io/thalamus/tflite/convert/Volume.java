@@ -4,7 +4,6 @@ package io.thalamus.tflite.convert;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.StridedCopy;
 import java.util.ArrayList;
@@ -88,11 +87,8 @@ final class Volume {
   private static int bias(Node node, int input, int channels) {
     return node.has(input)
         ? node.inFloats(input)
-        : node.constant(
-            OperandCode.TENSOR_FLOAT32,
-            Shape.of(channels),
-            Quantization.NONE,
-            node.constants().zeros(4L * channels, node.output(0)));
+        : node.float32Tensor(
+            Shape.of(channels), node.constants().zeros(4L * channels, node.output(0)));
   }
 
   /**
@@ -264,10 +260,7 @@ final class Volume {
         }
       }
     }
-    return node.constant(
-        OperandCode.TENSOR_FLOAT32,
-        Shape.of(outputs, sizes[1], sizes[2], sizes[0] * inputs),
-        Quantization.NONE,
-        node.constants().of(turned, node.input(1)));
+    Shape shape = Shape.of(outputs, sizes[1], sizes[2], sizes[0] * inputs);
+    return node.float32Tensor(shape, node.constants().of(turned, node.input(1)));
   }
 }

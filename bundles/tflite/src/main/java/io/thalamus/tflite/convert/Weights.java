@@ -39,11 +39,8 @@ final class Weights {
   /** The weights of a layer of 16-bit activations. */
   private static int wideFilter(
       Node node, FlatTensor data, FlatTensor filter, Optional<FlatTensor> bias) {
-    return node.constant(
-        OperandCode.TENSOR_FLOAT32,
-        TensorTypes.shape(filter),
-        Quantization.NONE,
-        node.constants().floats(filter, Wide16.roundings(node, data, filter, bias)));
+    double[] factors = Wide16.roundings(node, data, filter, bias);
+    return node.float32Tensor(TensorTypes.shape(filter), node.constants().floats(filter, factors));
   }
 
   /** The bias of one: integers of up to 64 bits in units of the products. */
@@ -53,11 +50,7 @@ final class Weights {
       factors[i] *=
           (double) TensorTypes.checkedScale(data, 0) * TensorTypes.checkedScale(filter, i);
     }
-    return node.constant(
-        OperandCode.TENSOR_FLOAT32,
-        TensorTypes.shape(bias),
-        Quantization.NONE,
-        node.constants().scaled(bias, factors));
+    return node.float32Tensor(TensorTypes.shape(bias), node.constants().scaled(bias, factors));
   }
 
   /**

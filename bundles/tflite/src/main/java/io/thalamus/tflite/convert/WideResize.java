@@ -2,8 +2,6 @@
 package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Operand;
-import io.thalamus.model.OperandCode;
-import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.extension.ThalamusExtension;
 
@@ -82,10 +80,6 @@ final class WideResize {
       weights[place * from + low] += 1 - share;
       weights[place * from + high] += share;
     }
-    return node.constant(
-        OperandCode.TENSOR_FLOAT32,
-        Shape.of(1, to, from),
-        Quantization.NONE,
-        node.constants().of(weights, node.output(0)));
+    return node.float32Tensor(Shape.of(1, to, from), weights);
   }
 }
