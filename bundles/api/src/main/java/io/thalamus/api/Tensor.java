@@ -77,8 +77,12 @@ public final class Tensor {
    */
   public static Tensor of(Operand operand, float... values) throws NeuralNetworksException {
     Tensor tensor = numbers(operand, values.length, "floats");
-    for (int i = 0; i < values.length; i++) {
-      tensor.storeReal(i, values[i]);
+    if (tensor.elements == Elements.FLOAT32) {
+      tensor.segment.copyFrom(MemorySegment.ofArray(values));
+    } else {
+      for (int i = 0; i < values.length; i++) {
+        tensor.storeReal(i, values[i]);
+      }
     }
     return tensor;
   }
@@ -324,6 +328,9 @@ public final class Tensor {
 
   /** Returns a copy of the elements as real numbers. */
   public float[] toFloats() {
+    if (elements == Elements.FLOAT32) {
+      return segment.toArray(ValueLayout.JAVA_FLOAT_UNALIGNED);
+    }
     float[] values = new float[arraySize()];
     for (int i = 0; i < values.length; i++) {
       values[i] = (float) real(i);

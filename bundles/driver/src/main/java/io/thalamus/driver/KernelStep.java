@@ -96,7 +96,7 @@ record KernelStep(
       }
       boolean shapeKnown =
           !input.type().isTensor() || input.shape().rank() > 0 || input.value().isPresent();
-      if (!shapeKnown || (definition.needsValue(view, i) && input.value().isEmpty())) {
+      if (!shapeKnown || (input.value().isEmpty() && definition.needsValue(view, i))) {
         return false;
       }
     }
@@ -105,7 +105,7 @@ record KernelStep(
 
   private boolean mayBeLeftOut(int input) {
     Operand operand = graph.operands().get(operation.inputs().get(input));
-    return definition.isOptional(input) && operand.lifetime() instanceof Lifetime.SubgraphInput;
+    return operand.lifetime() instanceof Lifetime.SubgraphInput && definition.isOptional(input);
   }
 
   /** Returns whether the kernel gives the shapes of the outputs. */

@@ -60,7 +60,7 @@ public final class Check {
 
   /** Demands that the rank of an input, where it is known, is within these bounds. */
   Check rank(OperationView operation, int input, int least, int most) throws ValidationException {
-    checkRank("input " + input, operation.input(input), least, most);
+    checkRank(input, operation.input(input), least, most);
     return this;
   }
 
@@ -81,13 +81,18 @@ public final class Check {
     }
   }
 
-  /** Checks the type of the data, and returns it. */
-  OperandCode data(String place, TypeLevels allowed, OperandView actual)
+  /**
+   * Checks the type of the data, and returns it.
+   *
+   * @param side "input " or "output "
+   */
+  OperandCode data(String side, int index, TypeLevels allowed, OperandView actual)
       throws ValidationException {
     if (!(actual.type() instanceof OperandCode code) || allowed.level(code) == null) {
       boolean isSingle = allowed.types().size() == 1;
       throw new ValidationException(
-          place
+          side
+              + index
               + " is "
               + actual.type().text()
               + ", but must be "
@@ -105,8 +110,13 @@ public final class Check {
     }
   }
 
-  /** Checks the type of an argument, also where it is left out. */
-  void type(String place, Argument argument, OperandView actual, Optional<OperandCode> data)
+  /**
+   * Checks the type of an argument, also where it is left out.
+   *
+   * @param side "input " or "output "
+   */
+  void type(
+      String side, int index, Argument argument, OperandView actual, Optional<OperandCode> data)
       throws ValidationException {
     argument.since().ifPresent(this::atLeast);
     if (argument.type() == ArgumentType.ANY) {
@@ -119,7 +129,8 @@ public final class Check {
       }
     }
     throw new ValidationException(
-        place
+        side
+            + index
             + " is "
             + actual.type().text()
             + ", but must be "
@@ -134,19 +145,19 @@ public final class Check {
 
   /** Checks the rank of an argument and the code of a fused activation, where they are known. */
   void value(int input, Argument argument, OperandView actual) throws ValidationException {
-    checkRank("input " + input, actual, argument.leastRank(), argument.mostRank());
+    checkRank(input, actual, argument.leastRank(), argument.mostRank());
     if (argument.isFusedActivation() && actual.value().isPresent()) {
       FusedActivation.ofCode(actual.int32());
     }
   }
 
-  private static void checkRank(String place, OperandView actual, int least, int most)
+  private static void checkRank(int input, OperandView actual, int least, int most)
       throws ValidationException {
     int rank = actual.shape().rank();
     if (!actual.isOmitted() && actual.isRankKnown() && (rank < least || rank > most)) {
       throw new ValidationException(
-          "%s has rank %s, but must have %s"
-              .formatted(place, rank, least == most ? "" + least : least + " to " + most));
+          "input %s has rank %s, but must have %s"
+              .formatted(input, rank, least == most ? "" + least : least + " to " + most));
     }
   }
 }

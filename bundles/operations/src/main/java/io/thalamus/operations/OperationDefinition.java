@@ -75,8 +75,11 @@ public interface OperationDefinition {
    */
   default boolean isDefault(OperationView operation, int input) {
     OperandView operand = operation.input(input);
+    if (operand.value().isEmpty()) {
+      return false;
+    }
     if (operand.type() == OperandCode.BOOL) {
-      return operand.value().isPresent() && !operand.bool();
+      return !operand.bool();
     }
     OptionalInt value = signature().inputs(operation).get(input).defaultValue();
     return value.isPresent() && operation.isInt32(input, value.getAsInt());

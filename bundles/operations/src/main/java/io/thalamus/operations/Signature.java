@@ -18,11 +18,45 @@ import java.util.stream.Stream;
  */
 public final class Signature {
   private final FeatureLevel since;
-  private final List<List<Argument>> inputForms;
-  private final List<List<Argument>> outputForms;
+  private final List<Form> inputForms;
+  private final List<Form> outputForms;
 
-  private Signature(
-      FeatureLevel since, List<List<Argument>> inputForms, List<List<Argument>> outputForms) {
+  /**
+   * A form of the inputs or outputs.
+   *
+   * @param repeated the index of the argument that may be repeated; -1 where there is none
+   */
+  private record Form(List<Argument> arguments, int repeated) {
+    static Form of(List<Argument> arguments) {
+      int repeated = arguments.size() - 1;
+      while (repeated >= 0 && arguments.get(repeated).leastRepetitions().isEmpty()) {
+        repeated--;
+      }
+      return new Form(List.copyOf(arguments), repeated);
+    }
+
+    boolean takes(int count) {
+      int rest = count - arguments.size();
+      if (repeated >= 0) {
+        return rest + 1 >= arguments.get(repeated).leastRepetitions().getAsInt();
+      }
+      return rest == 0 || rest < 0 && arguments.get(count).since().isPresent();
+    }
+
+    /** Returns as many arguments as there are operands. */
+    List<Argument> expanded(int count) {
+      if (repeated < 0) {
+        return count == arguments.size() ? arguments : arguments.subList(0, count);
+      }
+      List<Argument> expanded = new ArrayList<>(count);
+      expanded.addAll(arguments.subList(0, repeated));
+      expanded.addAll(Collections.nCopies(count - arguments.size() + 1, arguments.get(repeated)));
+      expanded.addAll(arguments.subList(repeated + 1, arguments.size()));
+      return expanded;
+    }
+  }
+
+  private Signature(FeatureLevel since, List<Form> inputForms, List<Form> outputForms) {
     this.since = since;
     this.inputForms = inputForms;
     this.outputForms = outputForms;
@@ -48,8 +82,8 @@ public final class Signature {
     return new Signature(since, inputForms, with(outputForms, List.of(outputs)));
   }
 
-  private static List<List<Argument>> with(List<List<Argument>> forms, List<Argument> form) {
-    return Stream.concat(forms.stream(), Stream.of(List.copyOf(form))).toList();
+  private static List<Form> with(List<Form> forms, List<Argument> form) {
+    return Stream.concat(forms.stream(), Stream.of(Form.of(form))).toList();
   }
 
   /** Returns the feature level that brought the operation. */
@@ -59,18 +93,22 @@ public final class Signature {
 
   /** Returns the forms of the inputs. */
   public List<List<Argument>> inputForms() {
-    return inputForms;
+    return arguments(inputForms);
   }
 
   /** Returns the forms of the outputs. */
   public List<List<Argument>> outputForms() {
-    return outputForms;
+    return arguments(outputForms);
+  }
+
+  private static List<List<Argument>> arguments(List<Form> forms) {
+    return forms.stream().map(Form::arguments).toList();
   }
 
   /** Returns the types of the operation's data; none where no argument is the data. */
   public TypeLevels types() {
     return Stream.concat(inputForms.stream(), outputForms.stream())
-        .flatMap(List::stream)
+        .flatMap(form -> form.arguments().stream())
         .flatMap(argument -> argument.data().stream())
         .findFirst()
         .orElse(TypeLevels.NONE);
@@ -79,6 +117,7 @@ public final class Signature {
   /** Returns whether an input may be left out. */
   boolean isOmittable(int input) {
     return inputForms.stream()
+        .map(Form::arguments)
         .anyMatch(form -> input < form.size() && form.get(input).isOmittable());
   }
 
@@ -109,13 +148,13 @@ public final class Signature {
   }
 
   /** The form that has so many arguments and whose types fit longest; the later of two alike. */
-  private static List<Argument> chosen(List<List<Argument>> forms, List<OperandView> operands) {
+  private static List<Argument> chosen(List<Form> forms, List<OperandView> operands) {
     List<Argument> best = List.of();
     int bestFit = -1;
     for (int i = forms.size() - 1; i >= 0 && bestFit < operands.size(); i--) {
-      List<Argument> form = forms.get(i);
-      if (takes(form, operands.size())) {
-        List<Argument> arguments = expanded(form, operands.size());
+      Form form = forms.get(i);
+      if (form.takes(operands.size())) {
+        List<Argument> arguments = form.expanded(operands.size());
         int fit = forms.size() == 1 ? operands.size() : fit(arguments, operands);
         if (fit > bestFit) {
           best = arguments;
@@ -133,38 +172,6 @@ public final class Signature {
       fit++;
     }
     return fit;
-  }
-
-  private static boolean takes(List<Argument> form, int count) {
-    int rest = count - form.size();
-    int repeated = repeated(form);
-    if (repeated >= 0) {
-      return rest + 1 >= form.get(repeated).leastRepetitions().getAsInt();
-    }
-    return rest == 0 || rest < 0 && form.get(count).since().isPresent();
-  }
-
-  /** The index of the argument that may be repeated; -1 where there is none. */
-  private static int repeated(List<Argument> form) {
-    for (int i = 0; i < form.size(); i++) {
-      if (form.get(i).leastRepetitions().isPresent()) {
-        return i;
-      }
-    }
-    return -1;
-  }
-
-  /** A form with as many arguments as there are operands. */
-  private static List<Argument> expanded(List<Argument> form, int count) {
-    int repeated = repeated(form);
-    if (repeated < 0) {
-      return count == form.size() ? form : form.subList(0, count);
-    }
-    List<Argument> arguments = new ArrayList<>(count);
-    arguments.addAll(form.subList(0, repeated));
-    arguments.addAll(Collections.nCopies(count - form.size() + 1, form.get(repeated)));
-    arguments.addAll(form.subList(repeated + 1, form.size()));
-    return arguments;
   }
 
   /** Checks an operation against all rules of the signature. */
@@ -199,33 +206,33 @@ public final class Signature {
   }
 
   private static void checkTypes(
-      String what,
+      String side,
       List<Argument> arguments,
       List<OperandView> operands,
       Optional<OperandCode> data,
       Check check)
       throws ValidationException {
     for (int i = 0; i < arguments.size(); i++) {
-      check.type(what + i, arguments.get(i), operands.get(i), data);
+      check.type(side, i, arguments.get(i), operands.get(i), data);
     }
   }
 
-  private static void checkCount(String what, List<List<Argument>> forms, int actual)
+  private static void checkCount(String what, List<Form> forms, int actual)
       throws ValidationException {
     for (int i = 0; i < forms.size(); i++) {
-      if (takes(forms.get(i), actual)) {
+      if (forms.get(i).takes(actual)) {
         return;
       }
     }
     TreeSet<Integer> counts = new TreeSet<>();
-    for (List<Argument> form : forms) {
-      for (Argument argument : form) {
+    for (Form form : forms) {
+      for (Argument argument : form.arguments()) {
         if (argument.leastRepetitions().isPresent()) {
           throw new ValidationException(argument.tooFew());
         }
       }
-      for (int count = 0; count <= form.size(); count++) {
-        if (takes(form, count)) {
+      for (int count = 0; count <= form.arguments().size(); count++) {
+        if (form.takes(count)) {
           counts.add(count);
         }
       }
@@ -241,12 +248,12 @@ public final class Signature {
 
   /** Checks the data before all else, whose types depend on it. */
   private static Optional<OperandCode> checkData(
-      String what, List<Argument> arguments, List<OperandView> operands, Check check)
+      String side, List<Argument> arguments, List<OperandView> operands, Check check)
       throws ValidationException {
     for (int i = 0; i < arguments.size(); i++) {
       if (arguments.get(i).data().isPresent()) {
         TypeLevels types = arguments.get(i).data().get();
-        return Optional.of(check.data(what + i, types, operands.get(i)));
+        return Optional.of(check.data(side, i, types, operands.get(i)));
       }
     }
     return Optional.empty();

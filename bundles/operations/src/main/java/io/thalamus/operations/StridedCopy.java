@@ -3,6 +3,7 @@ package io.thalamus.operations;
 
 import io.thalamus.model.Shape;
 import java.util.Arrays;
+import java.util.function.Consumer;
 
 /**
  * The places of elements that an operation only moves: a block is read with one stride for each of
@@ -126,7 +127,7 @@ public final class StridedCopy {
   /** Walks over all runs. */
   public void forEachRun(Run run) {
     if (!isEmpty()) {
-      walk(run, 0, source, target);
+      walk(run, 0, dimensions.length - 1, source, target);
     }
   }
 
@@ -139,13 +140,43 @@ public final class StridedCopy {
     return false;
   }
 
-  private void walk(Run run, int axis, long from, long to) {
-    if (axis == dimensions.length - 1) {
+  /**
+   * Runs that are equally far from each other. Immutable.
+   *
+   * @param source index of the first element to read
+   * @param target index of the first element to write
+   * @param runs how many
+   * @param sourceStep how far apart the first elements of two runs are read; may be 0 or negative
+   * @param targetStep how far apart they are written
+   */
+  public record Block(long source, long target, int runs, long sourceStep, long targetStep) {
+    /** Returns one of the runs. */
+    public Block run(int index) {
+      return new Block(source + index * sourceStep, target + index * targetStep, 1, 0, 0);
+    }
+  }
+
+  /** Walks over all runs, as many of them at a time as are equally far from each other. */
+  public void forEachBlock(Consumer<Block> consumer) {
+    int axis = dimensions.length - 2;
+    if (axis < 0) {
+      forEachRun((from, to) -> consumer.accept(new Block(from, to, 1, 0, 0)));
+    } else if (!isEmpty()) {
+      int runs = dimensions[axis];
+      Run first =
+          (from, to) ->
+              consumer.accept(new Block(from, to, runs, sourceStrides[axis], targetStrides[axis]));
+      walk(first, 0, axis, source, target);
+    }
+  }
+
+  private void walk(Run run, int axis, int end, long from, long to) {
+    if (axis == end) {
       run.accept(from, to);
       return;
     }
     for (int i = 0; i < dimensions[axis]; i++) {
-      walk(run, axis + 1, from + i * sourceStrides[axis], to + i * targetStrides[axis]);
+      walk(run, axis + 1, end, from + i * sourceStrides[axis], to + i * targetStrides[axis]);
     }
   }
 

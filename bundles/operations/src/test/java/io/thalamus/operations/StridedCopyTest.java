@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.model.Shape;
+import io.thalamus.operations.StridedCopy.Block;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -23,6 +24,21 @@ class StridedCopyTest {
           for (int i = 0; i < copy.runLength(); i++) {
             target[(int) (to + i * copy.runTargetStride())] =
                 1 + (int) (from + i * copy.runSourceStride());
+          }
+        });
+    return target;
+  }
+
+  private static int[] runInBlocks(StridedCopy copy) {
+    int[] target = new int[CELLS];
+    copy.forEachBlock(
+        block -> {
+          for (int run = 0; run < block.runs(); run++) {
+            Block one = block.run(run);
+            for (int i = 0; i < copy.runLength(); i++) {
+              target[(int) (one.target() + i * copy.runTargetStride())] =
+                  1 + (int) (one.source() + i * copy.runSourceStride());
+            }
           }
         });
     return target;
@@ -84,6 +100,7 @@ class StridedCopyTest {
       StridedCopy copy = StridedCopy.of(dimensions, 2000, from, 7, dense);
       assertArrayEquals(
           expected, run(copy), () -> "seed " + seed + " " + Arrays.toString(dimensions) + copy);
+      assertArrayEquals(expected, runInBlocks(copy), () -> "blocks, seed " + seed + " " + copy);
       long written = Arrays.stream(expected).filter(element -> element != 0).count();
       if (written < Arrays.stream(dimensions).asLongStream().reduce(1, (a, b) -> a * b)) {
         continue; // of what is written twice, only the order of runs says what stays

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.asm;
 
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.List;
+import java.nio.IntBuffer;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Objects;
 
 /**
@@ -61,22 +61,22 @@ public final class Assembler {
   private static final Encoding VMOVSS = Encoding.of(1, 2, 0x11).with(Encoding.Kind.VEX);
 
   private final Encoder encoder = new Encoder();
-  private final List<Constant> constants = new ArrayList<>();
 
-  /** Words that stand behind the code. */
-  private record Constant(Label label, int[] words) {}
+  /** By their words, the labels of what stands behind the code, in its order. */
+  private final Map<IntBuffer, Label> constants = new LinkedHashMap<>();
 
   /** Returns the code, with the constants behind it. Nothing is written afterwards. */
   public byte[] finish() {
-    for (Constant constant : constants) {
-      while (encoder.size() % ALIGNMENT != 0) {
-        encoder.byte8(0xCC); // a breakpoint: nothing runs into it unnoticed
-      }
-      bind(constant.label());
-      for (int word : constant.words()) {
-        encoder.int32(word);
-      }
-    }
+    constants.forEach(
+        (words, label) -> {
+          while (encoder.size() % ALIGNMENT != 0) {
+            encoder.byte8(0xCC); // a breakpoint: nothing runs into it unnoticed
+          }
+          bind(label);
+          for (int word : words.array()) {
+            encoder.int32(word);
+          }
+        });
     return encoder.finish();
   }
 
@@ -99,14 +99,7 @@ public final class Assembler {
 
   /** Returns the label of words that will stand behind the code. */
   public Label constant(int... words) {
-    for (Constant constant : constants) {
-      if (Arrays.equals(constant.words(), words)) {
-        return constant.label();
-      }
-    }
-    Label label = new Label();
-    constants.add(new Constant(label, words.clone()));
-    return label;
+    return constants.computeIfAbsent(IntBuffer.wrap(words.clone()), _ -> new Label());
   }
 
   /** Has the next instruction begin at a multiple of some bytes, {@link #ALIGNMENT} at most. */

@@ -35,25 +35,35 @@ final class Encoder {
   byte[] finish() {
     byte[] code = Arrays.copyOf(bytes, size);
     for (Fixup fixup : fixups) {
-      int distance = fixup.label().position() - (fixup.at() + Integer.BYTES);
-      for (int i = 0; i < Integer.BYTES; i++) {
-        code[fixup.at() + i] = (byte) (distance >> 8 * i);
-      }
+      int at = fixup.at();
+      put(code, at, fixup.label().position() - (at + Integer.BYTES));
     }
     return code;
   }
 
+  private static void put(byte[] code, int at, int value) {
+    for (int i = 0; i < Integer.BYTES; i++) {
+      code[at + i] = (byte) (value >> 8 * i);
+    }
+  }
+
+  private void room(int more) {
+    if (size + more > bytes.length) {
+      bytes = Arrays.copyOf(bytes, 2 * bytes.length);
+    }
+  }
+
   void byte8(int value) {
     if (size == bytes.length) {
-      bytes = Arrays.copyOf(bytes, 2 * size);
+      room(1);
     }
     bytes[size++] = (byte) value;
   }
 
   void int32(int value) {
-    for (int i = 0; i < Integer.BYTES; i++) {
-      byte8(value >> 8 * i);
-    }
+    room(Integer.BYTES);
+    put(bytes, size, value);
+    size += Integer.BYTES;
   }
 
   void int64(long value) {
@@ -239,26 +249,23 @@ final class Encoder {
    */
   private void memory(int register, Address address, int factor) {
     int field = (register & 7) << 3;
-    switch (address) {
-      case Based(Gpr base, int displacement) -> {
-        int mode = mode(base, displacement, factor);
-        int low = base.number() & 7;
-        byte8(mode | field | low);
-        if (low == SIB) {
-          byte8(0x24);
-        }
-        displacement(mode, displacement, factor);
+    // A switch over types would have the JVM make a class for it, and call that by a handle.
+    if (address instanceof Relative(Label label)) {
+      byte8(field | 5);
+      distance(label);
+    } else if (address instanceof Indexed(Gpr base, Gpr index, Address.Scale scale, int distance)) {
+      int mode = mode(base, distance, factor);
+      byte8(mode | field | SIB);
+      byte8(scale.ordinal() << 6 | (index.number() & 7) << 3 | base.number() & 7);
+      displacement(mode, distance, factor);
+    } else if (address instanceof Based(Gpr base, int distance)) {
+      int mode = mode(base, distance, factor);
+      int low = base.number() & 7;
+      byte8(mode | field | low);
+      if (low == SIB) {
+        byte8(0x24);
       }
-      case Indexed(Gpr base, Gpr index, Address.Scale scale, int displacement) -> {
-        int mode = mode(base, displacement, factor);
-        byte8(mode | field | SIB);
-        byte8(scale.ordinal() << 6 | (index.number() & 7) << 3 | base.number() & 7);
-        displacement(mode, displacement, factor);
-      }
-      case Relative(Label label) -> {
-        byte8(field | 5);
-        distance(label);
-      }
+      displacement(mode, distance, factor);
     }
   }
 
@@ -288,11 +295,10 @@ final class Encoder {
   }
 
   private static int base(Address address) {
-    return switch (address) {
-      case Based based -> based.base().number();
-      case Indexed indexed -> indexed.base().number();
-      case Relative _ -> NONE;
-    };
+    if (address instanceof Based based) {
+      return based.base().number();
+    }
+    return address instanceof Indexed indexed ? indexed.base().number() : NONE;
   }
 
   private static int index(Address address) {

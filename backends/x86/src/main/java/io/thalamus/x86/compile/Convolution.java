@@ -16,6 +16,7 @@ import io.thalamus.operations.extension.MatrixMultiply.Matrix;
 import io.thalamus.operations.extension.MatrixMultiply.Products;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.compile.Weights.Source;
+import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.Mapped.Kind;
 import io.thalamus.x86.kernel.PaddedRows;
 import io.thalamus.x86.kernel.Sums;
@@ -424,11 +425,11 @@ public final class Convolution {
     }
   }
 
-  /** Some results of a line with the channels of a panel. */
-  private record Block(Taps taps, Panel panel) {}
+  /** Some results of a line with the channels of a panel, and the function that computes them. */
+  private record Block(int rows, Panel panel, Function function) {}
 
   private Block block(int rows, Panel panel) {
-    return new Block(taps(rows, panel), panel);
+    return new Block(rows, panel, taps(rows, panel).emit(program.emitter()));
   }
 
   /** Returns the bytes that a result adds to what is read and written. */
@@ -463,7 +464,6 @@ public final class Convolution {
   }
 
   private void call(Block called, int line, int result, int blocks) {
-    Taps taps = called.taps();
     Panel panel = called.panel();
     int batch = line / layer.linesOfBatch();
     int row = line % layer.linesOfBatch() * layer.height().stride();
@@ -475,8 +475,9 @@ public final class Convolution {
     long to =
         (((long) line * layer.results() + result) * layer.resultChannels() + panel.channel())
             * Float.BYTES;
-    long products = (long) taps.rows() * panel.channels() * layer.depth();
+    long products = (long) called.rows() * panel.channels() * layer.depth();
     int most = (int) Math.max(1, MOST_PRODUCTS / products);
-    program.callInParts(taps, blocks, most, source.plus(from), output.plus(to), panel.at());
+    Spot read = source.plus(from);
+    program.callInParts(called.function(), blocks, most, read, output.plus(to), panel.at());
   }
 }

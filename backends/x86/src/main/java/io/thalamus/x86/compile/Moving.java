@@ -10,12 +10,11 @@ import io.thalamus.operations.Moves;
 import io.thalamus.operations.Moves.Part;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.StridedCopy.Block;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.kernel.FunctionSource;
 import io.thalamus.x86.kernel.Strided;
 import io.thalamus.x86.kernel.Transposed;
-import java.util.ArrayList;
-import java.util.List;
 
 /** Operations that put elements elsewhere; what else they are given are constants. */
 public final class Moving {
@@ -85,9 +84,6 @@ public final class Moving {
         && operation.hasValuesWhereGiven(1);
   }
 
-  /** The places at which a run is read and written, in elements. */
-  private record Run(long from, long to) {}
-
   private static void lower(
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
     Moves moves = operation.parameters(Moves.class);
@@ -123,29 +119,14 @@ public final class Moving {
 
   private static void move(
       Part part, int size, Place source, Place target, ProgramBuilder program) {
-    List<Run> runs = new ArrayList<>();
-    part.copy().forEachRun((from, to) -> runs.add(new Run(from, to)));
-    int first = 0;
-    while (first < runs.size()) {
-      int end = first + 1;
-      while (end < runs.size() && isStep(runs, first, end)) {
-        end++;
-      }
-      block(part, size, runs.subList(first, end), source, target, program);
-      first = end;
-    }
-  }
-
-  /** Returns true if a run lies as far behind the last one as the second does behind the first. */
-  private static boolean isStep(List<Run> runs, int first, int next) {
-    Run begin = runs.get(first);
-    Run second = runs.get(first + 1);
-    Run last = runs.get(next - 1);
-    Run run = runs.get(next);
-    return second.from() >= begin.from()
-        && second.to() >= begin.to()
-        && run.from() - last.from() == second.from() - begin.from()
-        && run.to() - last.to() == second.to() - begin.to();
+    part.copy()
+        .forEachBlock(
+            block -> {
+              boolean isForward = block.sourceStep() >= 0 && block.targetStep() >= 0;
+              for (int i = 0; i < (isForward ? 1 : block.runs()); i++) {
+                block(part, size, isForward ? block : block.run(i), source, target, program);
+              }
+            });
   }
 
   /** Writes the rows of a matrix of 32 bits, which are beside each other, as columns. */
@@ -178,26 +159,25 @@ public final class Moving {
     }
   }
 
-  /** Runs that lie equally far from each other. */
+  /** Runs that lie equally far from each other, each behind the last one. */
   private static void block(
-      Part part, int size, List<Run> runs, Place source, Place target, ProgramBuilder program) {
-    Run begin = runs.getFirst();
-    Run second = runs.get(Math.min(1, runs.size() - 1));
-    int fromStep = Math.toIntExact((second.from() - begin.from()) * size);
-    int toStep = Math.toIntExact((second.to() - begin.to()) * size);
+      Part part, int size, Block block, Place source, Place target, ProgramBuilder program) {
+    int runs = block.runs();
+    int fromStep = Math.toIntExact(block.sourceStep() * size);
+    int toStep = Math.toIntExact(block.targetStep() * size);
     int readStep = Math.toIntExact(part.copy().runSourceStride() * size);
     int writeStep = Math.toIntExact(part.copy().runTargetStride() * size);
     int length = part.copy().runLength();
-    Spot from = source.at(begin.from() * size);
-    Spot to = target.at(begin.to() * size);
-    if (size == Float.BYTES && runs.size() > 1) {
+    Spot from = source.at(block.source() * size);
+    Spot to = target.at(block.target() * size);
+    if (size == Float.BYTES && runs > 1) {
       // Elements that are neighbours in one tensor, and a step apart in the other.
       if (writeStep == size && fromStep == size && readStep > 0) {
-        transpose(length, runs.size(), readStep, toStep, from, to, program);
+        transpose(length, runs, readStep, toStep, from, to, program);
         return;
       }
       if (readStep == size && toStep == size && writeStep > 0) {
-        transpose(runs.size(), length, fromStep, writeStep, from, to, program);
+        transpose(runs, length, fromStep, writeStep, from, to, program);
         return;
       }
     }
@@ -207,7 +187,7 @@ public final class Moving {
       int most = Math.max(1, LONGEST / count);
       program.callInParts(
           copy,
-          runs.size(),
+          runs,
           most,
           from.plus((long) at * readStep + Math.min(0, (count - 1L) * readStep)),
           to.plus((long) at * writeStep));

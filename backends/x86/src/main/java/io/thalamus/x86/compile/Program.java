@@ -93,11 +93,9 @@ public record Program(
   private long[] constantNumbers(LongUnaryOperator change) {
     long[] changed = calls.clone();
     for (int i = 0; i < functions.size(); i++) {
-      for (int argument = 0; argument < Function.ARGUMENTS; argument++) {
-        if (functions.get(i).isConstant(argument)) {
-          int number = i * CALL + 1 + argument;
-          changed[number] = change.applyAsLong(changed[number]);
-        }
+      if (functions.get(i).isConstant()) {
+        int number = i * CALL + 1 + Function.OTHER;
+        changed[number] = change.applyAsLong(changed[number]);
       }
     }
     for (int number : large) {

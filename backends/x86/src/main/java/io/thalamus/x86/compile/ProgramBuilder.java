@@ -72,8 +72,11 @@ final class ProgramBuilder {
   private final Set<Place> writtenInGroup = new HashSet<>();
   private long bytesOfGroup;
 
+  /** The last call of the group, if one of the same places need not wait for it; else null. */
+  private Spot[] latest;
+
   /** A call; the spots are in the order of the function's arguments. */
-  private record Call(Function function, List<Spot> spots, long blocks) {}
+  private record Call(Function function, Spot[] spots, long blocks) {}
 
   private record Checked(Place status, int at, int limit) {}
 
@@ -120,6 +123,7 @@ final class ProgramBuilder {
     readInGroup.clear();
     writtenInGroup.clear();
     bytesOfGroup = 0;
+    latest = null;
   }
 
   Place place(long bytes) {
@@ -231,35 +235,50 @@ final class ProgramBuilder {
 
   /** Calls a function for some blocks at a time at the most. */
   void callInParts(FunctionSource function, long blocks, long most, Spot... spots) {
-    Function emitted = function.emit(emitter);
+    callInParts(function.emit(emitter), blocks, most, spots);
+  }
+
+  /** Calls a function, which has been emitted, for some blocks at a time at the most. */
+  void callInParts(Function function, long blocks, long most, Spot... spots) {
     for (long block = 0; block < blocks; block += most) {
-      call(emitted, block, Math.min(most, blocks - block), spots);
+      call(function, block, Math.min(most, blocks - block), spots);
     }
   }
 
   private void call(Function function, long block, long blocks, Spot... spots) {
-    if (function.extents().stream().skip(spots.length).anyMatch(extent -> extent.first() > 0)) {
-      throw new IllegalStateException("a call has only " + spots.length + " arguments");
+    for (int i = spots.length; i < function.extents().size(); i++) {
+      if (function.extent(i).first() > 0) {
+        throw new IllegalStateException("a call has only " + spots.length + " arguments");
+      }
     }
-    List<Spot> moved = new ArrayList<>();
-    for (int i = 0; i < spots.length; i++) {
-      moved.add(spots[i].plus(block * function.extent(i).next()));
+    Spot[] moved = spots.clone();
+    for (int i = 0; i < spots.length && block > 0; i++) {
+      moved[i] = spots[i].plus(block * function.extent(i).next());
     }
     call(new Call(function, moved, blocks));
   }
 
   private void call(Call call) {
-    for (int i = 0; i < call.spots().size(); i++) {
-      Spot spot = call.spots().get(i);
-      check(call.function().extent(i), call.blocks(), spot.at(), room(spot, i));
+    Spot[] spots = call.spots();
+    long bytes = 0;
+    for (int i = 0; i < spots.length; i++) {
+      Extent extent = call.function().extent(i);
+      check(extent, call.blocks(), spots[i].at(), room(spots[i], i));
+      bytes += extent.bytes(call.blocks());
     }
-    order(call);
-    for (Spot spot : call.spots()) {
-      if (spot.place() != null) {
-        spot.place().use(step);
-      }
+    if (latest == null || !haveSamePlaces(spots, latest)) {
+      order(spots);
     }
+    bytesOfGroup += bytes;
     calls.add(call);
+  }
+
+  private static boolean haveSamePlaces(Spot[] spots, Spot[] others) {
+    boolean haveSame = spots.length == others.length;
+    for (int i = 0; haveSame && i < spots.length; i++) {
+      haveSame = spots[i].place() == others[i].place();
+    }
+    return haveSame;
   }
 
   private long room(Spot spot, int argument) {
@@ -274,23 +293,26 @@ final class ProgramBuilder {
   }
 
   /** Begins a group where a call must wait for others. */
-  private void order(Call call) {
-    List<Spot> spots = call.spots();
-    Place written = spots.get(Function.WRITTEN).place();
+  private void order(Spot[] spots) {
+    Place written = spots[Function.WRITTEN].place();
     boolean waits = readInGroup.contains(written);
-    for (int i = 0; i < spots.size(); i++) {
-      waits |= i != Function.WRITTEN && writtenInGroup.contains(spots.get(i).place());
+    for (int i = 0; i < spots.length; i++) {
+      waits |= i != Function.WRITTEN && writtenInGroup.contains(spots[i].place());
     }
     if (waits) {
       barrier();
     }
-    for (int i = 0; i < spots.size(); i++) {
-      if (i != Function.WRITTEN && spots.get(i).place() != null) {
-        readInGroup.add(spots.get(i).place());
+    for (int i = 0; i < spots.length; i++) {
+      Place place = spots[i].place();
+      if (place != null) {
+        place.use(step);
+        if (i != Function.WRITTEN) {
+          readInGroup.add(place);
+        }
       }
-      bytesOfGroup += call.function().extent(i).bytes(call.blocks());
     }
     writtenInGroup.add(written);
+    latest = readInGroup.contains(written) ? null : spots;
   }
 
   private static void check(Extent extent, long blocks, long from, long bytes) {
@@ -333,11 +355,13 @@ final class ProgramBuilder {
       used.get(i).put(plan.offsets()[i]);
     }
     long[] numbers = new long[calls.size() * Program.CALL];
+    Place[] accessed = new Place[numbers.length];
     int at = 0;
     for (Call call : calls) {
       numbers[at] = call.function().entry();
-      for (int i = 0; i < call.spots().size(); i++) {
-        numbers[at + 1 + i] = call.spots().get(i).offset();
+      for (int i = 0; i < call.spots().length; i++) {
+        numbers[at + 1 + i] = call.spots()[i].offset();
+        accessed[at + 1 + i] = call.spots()[i].place();
       }
       numbers[at + Program.BLOCKS] = call.blocks();
       at += Program.CALL;
@@ -354,13 +378,19 @@ final class ProgramBuilder {
         checked.stream()
             .map(one -> new Check(one.status().offset() + one.at(), one.limit()))
             .toList(),
-        arguments(inputs, inputs, outputs),
-        arguments(outputs, inputs, outputs),
+        arguments(inputs, inputs, outputs, accessed),
+        arguments(outputs, inputs, outputs, accessed),
         shapes,
-        numbers(Place::isConstant));
+        numbers(accessed, Place::isConstant));
   }
 
-  private Argument[] arguments(Place[] places, Place[] inputs, Place[] outputs) {
+  /**
+   * Returns where inputs or outputs stand.
+   *
+   * @param accessed by number of the calls; null for numbers that lead to no place
+   */
+  private Argument[] arguments(
+      Place[] places, Place[] inputs, Place[] outputs, Place[] accessed) {
     Argument[] arguments = new Argument[places.length];
     for (int i = 0; i < arguments.length; i++) {
       Place place = places[i];
@@ -373,21 +403,19 @@ final class ProgramBuilder {
       arguments[i] =
           place.offset() < 0
               ? null
-              : new Argument(range(place), isSole ? numbers(other -> other == place) : new int[0]);
+              : new Argument(
+                  range(place),
+                  isSole ? numbers(accessed, other -> other == place) : new int[0]);
     }
     return arguments;
   }
 
   /** Returns which numbers of the calls lead to some places. */
-  private int[] numbers(Predicate<Place> places) {
+  private static int[] numbers(Place[] accessed, Predicate<Place> places) {
     IntStream.Builder numbers = IntStream.builder();
-    for (int i = 0; i < calls.size(); i++) {
-      Call call = calls.get(i);
-      for (int k = 0; k < call.spots().size(); k++) {
-        Place place = call.spots().get(k).place();
-        if (place != null && places.test(place)) {
-          numbers.add(i * Program.CALL + 1 + k);
-        }
+    for (int i = 0; i < accessed.length; i++) {
+      if (accessed[i] != null && places.test(accessed[i])) {
+        numbers.add(i);
       }
     }
     return numbers.build().toArray();

@@ -10,6 +10,7 @@ import io.thalamus.x86.kernel.Factor;
 import io.thalamus.x86.kernel.Rescale;
 import io.thalamus.x86.kernel.Rescale.Numbers;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -148,6 +149,8 @@ final class Scaling {
   void write(ByteBuffer to, Length length, int vectors, int first, int count, int[] bias) {
     int bytes = vectors * length.bytes();
     int at = to.position();
+    int[] elements = new int[count];
+    Arrays.setAll(elements, c -> Rescale.element(length, vectors, c));
     for (Numbers numbers : Numbers.values()) {
       if (!rescale.has(numbers)) {
         continue;
@@ -155,7 +158,7 @@ final class Scaling {
       for (int c = 0; c < count; c++) {
         Requantization factor = factors.get(first + c);
         Channel channel = channels.get(first + c);
-        int element = Rescale.element(length, vectors, c);
+        int element = elements[c];
         int own = at + element * Integer.BYTES;
         int even = at + element / 2 * Long.BYTES;
         boolean isOdd = element % 2 == 1;

@@ -2,6 +2,7 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.operations.Accumulation;
+import io.thalamus.operations.Requantization;
 import io.thalamus.x86.asm.Length;
 import io.thalamus.x86.compile.SharedWeights.Packed;
 import io.thalamus.x86.kernel.Rescale;
@@ -12,6 +13,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.IntBuffer;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 
 /** A layer whose results see all channels: panels of weights, and calls for each. Used once. */
@@ -119,7 +121,9 @@ final class StoredProducts {
   private record Key(
       Object weights,
       IntBuffer bias,
-      Accumulation accumulation,
+      int inputZeroPoint,
+      List<Requantization> factors,
+      Optional<Rescale> rescale,
       boolean isSigned,
       int lines,
       int run,
@@ -129,10 +133,14 @@ final class StoredProducts {
       int channels) {}
 
   private Key key(Object weights, Length length, int vectors, int channel, int channels) {
+    Accumulation accumulation = layer.accumulation();
+    List<Requantization> factors = accumulation.output();
     return new Key(
         weights,
         IntBuffer.wrap(Arrays.copyOfRange(layer.bias(), channel, channel + channels)),
-        layer.accumulation(),
+        accumulation.inputZeroPoint(),
+        factors.isEmpty() ? factors : factors.subList(channel, channel + channels),
+        rescale,
         layer.isSigned(),
         layer.height().size() * runs,
         run,

@@ -143,12 +143,16 @@ final class StoredWeights {
    * @param run weights of which two are neighbours
    */
   boolean neverSaturate(int from, int count, int run) {
+    byte[] stored = stored();
     for (int begin = from; begin < from + count; begin += run) {
       for (int i = begin; i < begin + run; i += 2) {
-        int first = get(i);
-        int second = i + 1 < begin + run ? get(i + 1) : 0;
-        if (Math.max(first, 0) + Math.max(second, 0) > Byte.MAX_VALUE
-            || Math.min(first, 0) + Math.min(second, 0) < Byte.MIN_VALUE) {
+        int first = (byte) (stored[i] ^ flip) - zeroPoint;
+        int second = i + 1 < begin + run ? (byte) (stored[i + 1] ^ flip) - zeroPoint : 0;
+        int sum = first + second;
+        if (first > Byte.MAX_VALUE || second > Byte.MAX_VALUE || sum > Byte.MAX_VALUE) {
+          return false;
+        }
+        if (first < Byte.MIN_VALUE || second < Byte.MIN_VALUE || sum < Byte.MIN_VALUE) {
           return false;
         }
       }

@@ -66,38 +66,42 @@ public final class OperationSignature {
   }
 
   /**
-   * FNV-1a of 64 bits over texts: nobody gains by a collision, and it needs no provider to be
-   * loaded. The texts are not joined first, since that would cost a new process the most.
+   * FNV-1a of 64 bits over whole numbers instead of bytes: nobody gains by a collision, it needs no
+   * provider to be loaded, and a new process computes it before anything of it is compiled.
    */
   private static final class Digest {
     private static final long OFFSET = 0xcbf29ce484222325L;
     private static final long PRIME = 0x100000001b3L;
+    private static final long NO_VALUE = -1;
+    private static final long CONSTANT = -2;
 
     private long hash = OFFSET;
 
+    void add(long number) {
+      hash = (hash ^ number) * PRIME;
+    }
+
     void add(String text) {
-      for (int i = 0; i < text.length(); i++) {
-        hash = (hash ^ text.charAt(i)) * PRIME;
-      }
+      add(text.hashCode());
     }
 
     /** Returns whether the size of the operand is known. */
     boolean add(Operand operand) {
-      add(" ");
       add(operand.type().text());
       if (operand.lifetime() instanceof NoValue) {
-        add("-");
+        add(NO_VALUE);
         return true;
       }
-      if (operand.type().isTensor()) {
-        add(operand.shape().toString());
+      int rank = operand.type().isTensor() ? operand.shape().rank() : 0;
+      add(rank);
+      for (int axis = 0; axis < rank; axis++) {
+        add(operand.shape().dimension(axis));
       }
       if (operand.lifetime() instanceof Constant constant) {
-        add("=");
+        add(CONSTANT);
         MemorySegment bytes = constant.bytes();
         for (long at = 0; bytes.byteSize() <= SMALL && at < bytes.byteSize(); at++) {
-          add(Byte.toString(bytes.get(ValueLayout.JAVA_BYTE, at)));
-          add(",");
+          add(bytes.get(ValueLayout.JAVA_BYTE, at));
         }
       }
       return operand.isSizeKnown();
