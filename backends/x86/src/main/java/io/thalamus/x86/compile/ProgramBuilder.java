@@ -389,8 +389,7 @@ final class ProgramBuilder {
    *
    * @param accessed by number of the calls; null for numbers that lead to no place
    */
-  private Argument[] arguments(
-      Place[] places, Place[] inputs, Place[] outputs, Place[] accessed) {
+  private Argument[] arguments(Place[] places, Place[] inputs, Place[] outputs, Place[] accessed) {
     Argument[] arguments = new Argument[places.length];
     for (int i = 0; i < arguments.length; i++) {
       Place place = places[i];
@@ -404,8 +403,7 @@ final class ProgramBuilder {
           place.offset() < 0
               ? null
               : new Argument(
-                  range(place),
-                  isSole ? numbers(accessed, other -> other == place) : new int[0]);
+                  range(place), isSole ? numbers(accessed, other -> other == place) : new int[0]);
     }
     return arguments;
   }
