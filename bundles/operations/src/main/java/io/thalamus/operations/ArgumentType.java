@@ -27,14 +27,12 @@ public record ArgumentType(List<Choice> choices) {
   public static final Set<OperandCode> QUANTIZED =
       Set.of(OperandCode.TENSOR_QUANT8_ASYMM, OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
 
+  /** Made once: hundreds of arguments are of any type T, and a new process makes them all. */
+  private static final Set<OperandCode> ALWAYS = Set.of(OperandCode.values());
+
   /** The type of the operation's data. */
   public static final ArgumentType T =
-      new ArgumentType(
-          List.of(
-              new Choice(
-                  Optional.empty(),
-                  FeatureLevel.V1_0,
-                  Set.copyOf(EnumSet.allOf(OperandCode.class)))));
+      new ArgumentType(List.of(new Choice(Optional.empty(), FeatureLevel.V1_0, ALWAYS)));
 
   /** Any type; something else than the signature decides. */
   public static final ArgumentType ANY = new ArgumentType(List.of());
@@ -85,10 +83,9 @@ public record ArgumentType(List<Choice> choices) {
 
   /** Returns the type of an argument that has one of these types whatever T is. */
   public static ArgumentType of(OperandType... types) {
-    Set<OperandCode> always = Set.copyOf(EnumSet.allOf(OperandCode.class));
     return new ArgumentType(
         Stream.of(types)
-            .map(type -> new Choice(Optional.of(type), FeatureLevel.V1_0, always))
+            .map(type -> new Choice(Optional.of(type), FeatureLevel.V1_0, ALWAYS))
             .toList());
   }
 
