@@ -6,6 +6,7 @@ import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.Operation;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Subgraph;
+import io.thalamus.model.WideTypes;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Collection;
 import java.util.HashMap;
@@ -15,23 +16,30 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
-/** The operations that are known: NNAPI's, and those of the extensions at hand. Immutable. */
+/**
+ * The operations that are known: NNAPI's, and those of the extensions at hand. Immutable to the
+ * outside, and thread-safe: standard operations are defined when they are looked for.
+ */
 public final class OperationCatalog {
+  private static final StandardOperations STANDARD_OPERATIONS = new StandardOperations();
   private static final OperationCatalog STANDARD =
-      new OperationCatalog(Map.of(), Set.of(), Map.of())
-          .with(StandardOperations.definitions())
-          .with(new ThalamusExtension());
+      new OperationCatalog(
+          Map.of(),
+          Set.of(ThalamusExtension.NAME),
+          WideTypes.all().stream().collect(Collectors.toMap(type -> type, type -> type)));
 
-  private final Map<OperationType, OperationDefinition> definitions;
+  private final Map<OperationType, OperationDefinition> added;
   private final Set<String> extensions;
   private final Map<ExtensionOperandType, ExtensionOperandType> operandTypes;
 
   private OperationCatalog(
-      Map<OperationType, OperationDefinition> definitions,
+      Map<OperationType, OperationDefinition> added,
       Set<String> extensions,
       Map<ExtensionOperandType, ExtensionOperandType> operandTypes) {
-    this.definitions = Map.copyOf(definitions);
+    this.added = Map.copyOf(added);
     this.extensions = Set.copyOf(extensions);
     this.operandTypes = Map.copyOf(operandTypes);
   }
@@ -47,10 +55,11 @@ public final class OperationCatalog {
    * @throws IllegalArgumentException where an operation would be defined twice
    */
   public OperationCatalog with(Collection<? extends OperationDefinition> more) {
-    Map<OperationType, OperationDefinition> all = new HashMap<>(definitions);
+    Map<OperationType, OperationDefinition> all = new HashMap<>(added);
     for (OperationDefinition definition : more) {
-      if (all.putIfAbsent(definition.type(), definition) != null) {
-        throw new IllegalArgumentException(definition.type().text() + " is defined twice");
+      OperationType type = definition.type();
+      if (STANDARD_OPERATIONS.types().contains(type) || all.put(type, definition) != null) {
+        throw new IllegalArgumentException(type.text() + " is defined twice");
       }
     }
     return new OperationCatalog(all, extensions, operandTypes);
@@ -82,12 +91,13 @@ public final class OperationCatalog {
     }
     Set<String> names = new HashSet<>(extensions);
     names.add(name);
-    return new OperationCatalog(with(extension.definitions()).definitions, names, types);
+    return new OperationCatalog(with(extension.definitions()).added, names, types);
   }
 
   /** Returns the definition of an operation, or empty when it has none. */
   public Optional<OperationDefinition> find(OperationType type) {
-    return Optional.ofNullable(definitions.get(type));
+    OperationDefinition own = added.get(type);
+    return Optional.ofNullable(own != null ? own : STANDARD_OPERATIONS.find(type));
   }
 
   /**
@@ -95,10 +105,10 @@ public final class OperationCatalog {
    * 0 where there is none, empty where dimensions that they need are open.
    */
   public OptionalLong macs(Subgraph graph, Operation operation) {
-    OperationDefinition definition = definitions.get(operation.type());
-    return definition == null
+    Optional<OperationDefinition> definition = find(operation.type());
+    return definition.isEmpty()
         ? OptionalLong.of(0)
-        : definition.macs(OperationView.of(graph, operation, List.of()));
+        : definition.get().macs(OperationView.of(graph, operation, List.of()));
   }
 
   /** An operand type as its extension describes it, or empty where that is not at hand. */
@@ -108,6 +118,7 @@ public final class OperationCatalog {
 
   /** All operations that are defined. */
   public Set<OperationType> types() {
-    return definitions.keySet();
+    return Stream.concat(STANDARD_OPERATIONS.types().stream(), added.keySet().stream())
+        .collect(Collectors.toUnmodifiableSet());
   }
 }

@@ -2,9 +2,12 @@
 package io.thalamus.operations;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.model.ExtensionOperationType;
+import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Operand;
@@ -13,10 +16,13 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
+import io.thalamus.operations.extension.ThalamusExtension;
+import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
@@ -52,6 +58,52 @@ class OperationCatalogTest {
     OperationCatalog standard = OperationCatalog.standard();
     List<OperationDefinition> again = List.of(standard.find(OperationCode.ADD).orElseThrow());
     assertThrows(IllegalArgumentException.class, () -> standard.with(again));
+
+    OperationDefinition own =
+        ElementwiseDefinition.of(
+            new ExtensionOperationType("com.example", 0, "OWN"),
+            Signature.since(FeatureLevel.V1_2));
+    OperationCatalog more = standard.with(List.of(own));
+    assertSame(own, more.find(own.type()).orElseThrow());
+    assertEquals(standard.types().size() + 1, more.types().size());
+    assertThrows(IllegalArgumentException.class, () -> more.with(List.of(own)));
+    assertThrows(IllegalArgumentException.class, () -> standard.with(List.of(own, own)));
+  }
+
+  @Test
+  void familiesDefineTheirOperationsAndNoOthers() {
+    for (OperationType type : OperationCatalog.standard().types()) {
+      List<OperationType> family = defined(type);
+      assertTrue(family.contains(type), type.text());
+      for (OperationType other : family) {
+        assertEquals(family, defined(other), other.text());
+      }
+      assertEquals(family.size(), Set.copyOf(family).size(), family.toString());
+    }
+  }
+
+  private static List<OperationType> defined(OperationType type) {
+    return StandardOperations.family(type).stream().map(OperationDefinition::type).toList();
+  }
+
+  @Test
+  void anOperationOfTheExtensionIsFoundByItsCode() throws IllegalAccessException {
+    Set<Object> constants = new HashSet<>();
+    for (Field field : ThalamusExtension.class.getFields()) {
+      if (field.getType() == ExtensionOperationType.class) {
+        constants.add(field.get(null));
+      }
+    }
+    List<ExtensionOperationType> types = ThalamusExtension.types();
+    assertEquals(constants, Set.copyOf(types));
+    for (int code = 0; code < types.size(); code++) {
+      assertEquals(code, types.get(code).code());
+      OperationType renamed = new ExtensionOperationType(ThalamusExtension.NAME, code, "RENAMED");
+      assertEquals(types.get(code), OperationCatalog.standard().find(renamed).orElseThrow().type());
+    }
+    OperationType next =
+        new ExtensionOperationType(ThalamusExtension.NAME, types.size(), "NO_SUCH");
+    assertTrue(OperationCatalog.standard().find(next).isEmpty());
   }
 
   @Test

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.operations.extension;
 
-import io.thalamus.model.ExtensionOperandType;
 import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.WideTypes;
 import io.thalamus.operations.Convolution;
 import io.thalamus.operations.OperationDefinition;
-import io.thalamus.operations.OperationExtension;
 import io.thalamus.operations.Pooling;
 import java.util.List;
 import java.util.Map;
@@ -16,12 +13,11 @@ import java.util.stream.Stream;
 
 /**
  * The extension {@code io.thalamus}: part of the standard catalog, and known by the CPU device.
- * Immutable.
  *
  * <p>BATCH_MATMUL, PACK, MIRROR_PAD and REVERSE take the arguments that NNAPI gave operations of
  * these names at feature level 6; the others follow TensorFlow Lite and ONNX.
  */
-public final class ThalamusExtension implements OperationExtension {
+public final class ThalamusExtension {
   /** The name of the extension. */
   public static final String NAME = "io.thalamus";
 
@@ -221,36 +217,78 @@ public final class ThalamusExtension implements OperationExtension {
               Collectors.toUnmodifiableMap(
                   type -> OperationCode.valueOf(type.name()), type -> type));
 
+  /** In the order of their codes. */
+  private static final List<ExtensionOperationType> TYPES =
+      List.of(
+          BATCH_MATMUL,
+          PACK,
+          MIRROR_PAD,
+          REVERSE,
+          GATHER_ND,
+          SQUARED_DIFFERENCE,
+          FLOOR_DIV,
+          ERF,
+          LAYER_NORMALIZATION,
+          AS_STRIDED,
+          CONCATENATION,
+          CAST,
+          NON_ZERO,
+          UNIQUE,
+          NON_MAX_SUPPRESSION,
+          ATAN2,
+          BITWISE_XOR,
+          RIGHT_SHIFT,
+          BITCAST,
+          CONV_2D,
+          DEPTHWISE_CONV_2D,
+          GROUPED_CONV_2D,
+          FULLY_CONNECTED,
+          QUANTIZE,
+          ADD,
+          SUB,
+          MUL,
+          AVERAGE_POOL_2D,
+          ROI_ALIGN,
+          DYNAMIC_QUANTIZE_LINEAR,
+          MATMUL_INTEGER);
+
+  private ThalamusExtension() {}
+
   private static ExtensionOperationType type(int code, String name) {
     return new ExtensionOperationType(NAME, code, name);
   }
 
-  @Override
-  public String name() {
-    return NAME;
+  /** Returns the operations of the extension. */
+  public static List<ExtensionOperationType> types() {
+    return TYPES;
   }
 
-  @Override
-  public List<ExtensionOperandType> operandTypes() {
-    return WideTypes.all();
-  }
-
-  @Override
-  public List<OperationDefinition> definitions() {
-    return Stream.of(
-            Convolution.even(CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D),
-            DynamicQuantization.definitions(),
-            Elementwise.definitions(),
-            MatrixMultiply.definitions(),
-            Normalization.definitions(),
-            List.of(Pooling.centered(AVERAGE_POOL_2D)),
-            Rearrange.definitions(),
-            Regions.definitions(),
-            Search.definitions(),
-            Selection.definitions(),
-            Slice.definitions(),
-            UnaryMath.definitions())
-        .flatMap(List::stream)
-        .toList();
+  /** Returns the definitions of one of {@link #types} and of those that are defined with it. */
+  public static List<OperationDefinition> family(ExtensionOperationType type) {
+    // A type that a file brings may have any name.
+    return switch (TYPES.get(type.code()).name()) {
+      case "CONV_2D", "DEPTHWISE_CONV_2D", "GROUPED_CONV_2D" ->
+          Convolution.even(CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D);
+      case "DYNAMIC_QUANTIZE_LINEAR", "MATMUL_INTEGER" -> DynamicQuantization.definitions();
+      case "ADD",
+          "ATAN2",
+          "BITWISE_XOR",
+          "FLOOR_DIV",
+          "MUL",
+          "RIGHT_SHIFT",
+          "SQUARED_DIFFERENCE",
+          "SUB" ->
+          Elementwise.definitions();
+      case "BATCH_MATMUL", "FULLY_CONNECTED" -> MatrixMultiply.definitions();
+      case "LAYER_NORMALIZATION" -> Normalization.definitions();
+      case "AVERAGE_POOL_2D" -> List.of(Pooling.centered(AVERAGE_POOL_2D));
+      case "CONCATENATION", "MIRROR_PAD", "PACK", "REVERSE" -> Rearrange.definitions();
+      case "ROI_ALIGN" -> Regions.definitions();
+      case "NON_MAX_SUPPRESSION", "NON_ZERO", "UNIQUE" -> Search.definitions();
+      case "GATHER_ND" -> Selection.definitions();
+      case "AS_STRIDED" -> Slice.definitions();
+      case "BITCAST", "CAST", "ERF", "QUANTIZE" -> UnaryMath.definitions();
+      default -> throw new IllegalStateException(type.text() + " has no family");
+    };
   }
 }
