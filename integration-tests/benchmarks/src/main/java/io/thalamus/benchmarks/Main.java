@@ -3,7 +3,6 @@ package io.thalamus.benchmarks;
 
 import io.thalamus.benchmarks.engine.Engine;
 import io.thalamus.benchmarks.network.Zoo;
-import io.thalamus.model.Elements;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -24,6 +23,7 @@ public final class Main {
         --models LIST    networks %s, or models of the shared folder (those
                          of the literature, and all of the folder that are TensorFlow Lite's)
         --engines LIST   of %s; the others are held against the first one;
+                         x86-onnx: x86 with the files of ONNX;
                          NAME@DIR: the engine of another checkout, with built benchmarks
         --threads LIST   numbers of threads (1,2)
         --seconds N      of rounds for each model and number of threads (20)
@@ -32,9 +32,6 @@ public final class Main {
         --pause N        milliseconds between turns (20)
         --folder DIR     where generated files are kept
       """;
-
-  /** Two engines that compute the same in another order differ by less. */
-  private static final double FLOAT_DIFFERENCE = 1e-3;
 
   private static final double MEBI = 1 << 20;
 
@@ -100,8 +97,6 @@ public final class Main {
     List<Contest.Result> results = contest.run(engines);
     String key = subject.name() + "." + threads + "t.";
     contest.refusals().forEach((engine, why) -> figure(key + engine + ".refused", why));
-    boolean isFloat =
-        subject.outputs().stream().allMatch(t -> t == Elements.FLOAT32 || t == Elements.FLOAT16);
     for (Contest.Result result : results) {
       String name = key + result.engine();
       figure(name + ".p10Millis", decimal(result.latencyMillis().low()));
@@ -121,7 +116,7 @@ public final class Main {
             .computeIfAbsent(result.engine() + "." + threads + "t", absent -> new ArrayList<>())
             .add(result.ratios().median());
       }
-      if (isFloat && !(result.difference() <= FLOAT_DIFFERENCE)) {
+      if (!(result.difference() <= subject.difference())) {
         broken++;
         System.out.println("broken = " + name + ": its outputs are not those of the first engine");
       }

@@ -24,11 +24,28 @@ import java.util.SplittableRandom;
 import java.util.stream.Stream;
 
 /**
- * A model to be compared over: its files by format, the inputs that go with each, and the type of
- * its outputs. Immutable; the files stay where they are for the next time.
+ * A model to be compared over. Immutable; the files stay where they are for the next time.
+ *
+ * @param files by format
+ * @param inputs that go with each file
+ * @param outputs their types
+ * @param difference the largest of outputs that agree, as a share of the largest value
  */
 record Subject(
-    String name, Map<String, Path> files, Map<String, List<Path>> inputs, List<Elements> outputs) {
+    String name,
+    Map<String, Path> files,
+    Map<String, List<Path>> inputs,
+    List<Elements> outputs,
+    double difference) {
+  /** Two engines that compute the same in another order differ by less. */
+  private static final double FLOAT_DIFFERENCE = 1e-3;
+
+  /**
+   * Engines round in other ways, which takes logits apart by some steps, 0.03; and where processors
+   * have no VNNI, ONNX Runtime's sums of products of bytes saturate, which made 0.17 of it.
+   */
+  private static final double QUANTIZED_DIFFERENCE = 0.25;
+
   private static final long SEED = 7;
 
   @FunctionalInterface
@@ -78,13 +95,7 @@ record Subject(
     for (int i = 0; i < values.length; i++) {
       values[i] = (float) random.nextDouble(-1, 1);
     }
-    int places = size.height() * size.width();
-    float[] planes = new float[values.length];
-    for (int i = 0; i < places; i++) {
-      for (int c = 0; c < size.channels(); c++) {
-        planes[c * places + i] = values[i * size.channels() + c];
-      }
-    }
+    float[] planes = size.form() == Network.Form.PICTURE ? planes(values, size) : values;
     String name = network.name();
     return new Subject(
         name,
@@ -98,7 +109,20 @@ record Subject(
             List.of(once(folder.resolve(name + ".nhwc.bin"), file -> write(file, values))),
             "onnx",
             List.of(once(folder.resolve(name + ".nchw.bin"), file -> write(file, planes)))),
-        List.of(Elements.FLOAT32));
+        List.of(Elements.FLOAT32),
+        network.isQuantized() ? QUANTIZED_DIFFERENCE : FLOAT_DIFFERENCE);
+  }
+
+  /** The channels of a picture as planes. */
+  private static float[] planes(float[] values, Network.Size size) {
+    int places = size.height() * size.width();
+    float[] planes = new float[values.length];
+    for (int i = 0; i < places; i++) {
+      for (int c = 0; c < size.channels(); c++) {
+        planes[c * places + i] = values[i * size.channels() + c];
+      }
+    }
+    return planes;
   }
 
   private static Subject stored(ModelDirectory model, Path folder) throws IOException {
@@ -109,11 +133,16 @@ record Subject(
       inputs.add(
           once(folder.resolve(model.name() + "." + i + ".bin"), file -> Files.write(file, bytes)));
     }
+    List<Elements> outputs =
+        first.outputs().stream().map(output -> output.tensor().type()).toList();
+    boolean isFloat =
+        outputs.stream().allMatch(type -> type == Elements.FLOAT32 || type == Elements.FLOAT16);
     return new Subject(
         model.name(),
         Map.of(model.format(), model.model()),
         Map.of(model.format(), inputs),
-        first.outputs().stream().map(output -> output.tensor().type()).toList());
+        outputs,
+        isFloat ? FLOAT_DIFFERENCE : Double.POSITIVE_INFINITY);
   }
 
   private static void write(Path file, float[] values) throws IOException {

@@ -65,6 +65,7 @@ public interface Engine {
             List.of(
                 new ThalamusEngine("simd", Way.RUNTIME),
                 new ThalamusEngine("x86", Way.RUNTIME),
+                new ThalamusEngine("x86", Way.RUNTIME, "onnx"),
                 new ThalamusEngine("cpu", Way.RUNTIME),
                 new ThalamusEngine("simd", Way.BURST),
                 new ThalamusEngine("simd", Way.LISTENER),

@@ -22,19 +22,21 @@ import java.util.Set;
  *
  * @param device the short name
  * @param way how the device is reached
+ * @param format of the files that it reads
  */
-record ThalamusEngine(String device, Way way) implements Engine {
+record ThalamusEngine(String device, Way way, String format) implements Engine {
   /** The folder of the distribution; set by {@code integration-tests/run}. */
   static final String HOME = "thalamus.home";
 
-  @Override
-  public String name() {
-    return device + way.suffix();
+  private static final String TFLITE = "tflite";
+
+  ThalamusEngine(String device, Way way) {
+    this(device, way, TFLITE);
   }
 
   @Override
-  public String format() {
-    return "tflite";
+  public String name() {
+    return device + way.suffix() + (format.equals(TFLITE) ? "" : "-" + format);
   }
 
   @Override

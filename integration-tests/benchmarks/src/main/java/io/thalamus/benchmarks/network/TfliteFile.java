@@ -4,25 +4,32 @@ package io.thalamus.benchmarks.network;
 import com.google.flatbuffers.FlatBufferBuilder;
 import io.thalamus.benchmarks.network.Network.Activation;
 import io.thalamus.benchmarks.network.Network.Add;
+import io.thalamus.benchmarks.network.Network.Attention;
 import io.thalamus.benchmarks.network.Network.Concatenation;
+import io.thalamus.benchmarks.network.Network.Gelu;
 import io.thalamus.benchmarks.network.Network.GlobalAverage;
 import io.thalamus.benchmarks.network.Network.Layer;
 import io.thalamus.benchmarks.network.Network.Logistic;
 import io.thalamus.benchmarks.network.Network.MaxPool;
+import io.thalamus.benchmarks.network.Network.Normalization;
 import io.thalamus.benchmarks.network.Network.Product;
 import io.thalamus.benchmarks.network.Network.Size;
 import io.thalamus.benchmarks.network.Network.Softmax;
 import io.thalamus.benchmarks.network.Network.Weighted;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.tensorflow.lite.schema.ActivationFunctionType;
 import org.tensorflow.lite.schema.AddOptions;
+import org.tensorflow.lite.schema.BatchMatMulOptions;
 import org.tensorflow.lite.schema.Buffer;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
@@ -31,14 +38,18 @@ import org.tensorflow.lite.schema.Conv2DOptions;
 import org.tensorflow.lite.schema.DepthwiseConv2DOptions;
 import org.tensorflow.lite.schema.FullyConnectedOptions;
 import org.tensorflow.lite.schema.FullyConnectedOptionsWeightsFormat;
+import org.tensorflow.lite.schema.GeluOptions;
 import org.tensorflow.lite.schema.Model;
 import org.tensorflow.lite.schema.MulOptions;
 import org.tensorflow.lite.schema.Operator;
 import org.tensorflow.lite.schema.OperatorCode;
 import org.tensorflow.lite.schema.Padding;
 import org.tensorflow.lite.schema.Pool2DOptions;
+import org.tensorflow.lite.schema.QuantizationParameters;
+import org.tensorflow.lite.schema.ReducerOptions;
 import org.tensorflow.lite.schema.SoftmaxOptions;
 import org.tensorflow.lite.schema.SubGraph;
+import org.tensorflow.lite.schema.SubOptions;
 import org.tensorflow.lite.schema.Tensor;
 import org.tensorflow.lite.schema.TensorType;
 
@@ -51,7 +62,7 @@ public final class TfliteFile {
 
   private static final int SPARE = 1 << 20;
 
-  /** The axis of channels. */
+  /** The axis of channels in a picture. */
   private static final int CHANNELS = 3;
 
   private final FlatBufferBuilder out;
@@ -62,9 +73,13 @@ public final class TfliteFile {
   private final Map<Integer, Integer> codes = new LinkedHashMap<>();
   private final int[] tensorOf;
 
+  /** Null in a file of floats. */
+  private final Quantization quantization;
+
   private TfliteFile(Network network) {
     this.network = network;
     this.tensorOf = new int[network.layers().size() + 1];
+    this.quantization = network.isQuantized() ? new Quantization(network) : null;
     long weights =
         network.layers().stream()
             .mapToLong(layer -> layer instanceof Weighted w ? w.weights().length : 0)
@@ -88,21 +103,30 @@ public final class TfliteFile {
   private void build() {
     Buffer.startBuffer(out); // buffer 0 is empty and shared by every tensor without data
     buffers.add(Buffer.endBuffer(out));
-    Size input = network.input();
-    tensorOf[0] = tensor("input", 0, 1, input.height(), input.width(), input.channels());
+    int input = tensor("input", 0, network.input().shape());
+    tensorOf[0] = input;
+    if (quantization != null) {
+      operator(0, BuiltinOperator.QUANTIZE, BuiltinOptions.NONE, 0, input);
+    }
     for (int i = 0; i < network.layers().size(); i++) {
       layer(i + 1, network.layers().get(i));
     }
+    int output = tensorOf[tensorOf.length - 1];
+    if (quantization != null) {
+      int[] shape = network.output().shape();
+      output = inner(shape, BuiltinOperator.DEQUANTIZE, BuiltinOptions.NONE, 0, output);
+    }
     int tensorVector = SubGraph.createTensorsVector(out, ints(tensors));
-    int inputVector = SubGraph.createInputsVector(out, new int[] {tensorOf[0]});
-    int outputVector = SubGraph.createOutputsVector(out, new int[] {tensorOf[tensorOf.length - 1]});
+    int inputVector = SubGraph.createInputsVector(out, new int[] {input});
+    int outputVector = SubGraph.createOutputsVector(out, new int[] {output});
     int operatorVector = SubGraph.createOperatorsVector(out, ints(operators));
     int name = out.createString(network.name());
     int graph =
         SubGraph.createSubGraph(out, tensorVector, inputVector, outputVector, operatorVector, name);
     List<Integer> codeTables = new ArrayList<>();
     for (int code : codes.keySet()) {
-      codeTables.add(OperatorCode.createOperatorCode(out, (byte) code, 0, 1, code));
+      byte old = (byte) Math.min(code, BuiltinOperator.PLACEHOLDER_FOR_GREATER_OP_CODES);
+      codeTables.add(OperatorCode.createOperatorCode(out, old, 0, 1, code));
     }
     int codeVector = Model.createOperatorCodesVector(out, ints(codeTables));
     int graphVector = Model.createSubgraphsVector(out, new int[] {graph});
@@ -134,17 +158,11 @@ public final class TfliteFile {
       case GlobalAverage average ->
           operator(
               value,
-              BuiltinOperator.AVERAGE_POOL_2D,
-              BuiltinOptions.Pool2DOptions,
-              Pool2DOptions.createPool2DOptions(
-                  out,
-                  Padding.VALID,
-                  1,
-                  1,
-                  average.width(),
-                  average.height(),
-                  ActivationFunctionType.NONE),
-              tensorOf[average.from()]);
+              BuiltinOperator.MEAN,
+              BuiltinOptions.ReducerOptions,
+              ReducerOptions.createReducerOptions(out, true),
+              tensorOf[average.from()],
+              constant(1, 2));
       case Add add ->
           operator(
               value,
@@ -164,6 +182,15 @@ public final class TfliteFile {
       case Logistic logistic ->
           operator(
               value, BuiltinOperator.LOGISTIC, BuiltinOptions.NONE, 0, tensorOf[logistic.from()]);
+      case Gelu gelu ->
+          operator(
+              value,
+              BuiltinOperator.GELU,
+              BuiltinOptions.GeluOptions,
+              GeluOptions.createGeluOptions(out, false),
+              tensorOf[gelu.from()]);
+      case Normalization normalization -> normalization(value, normalization);
+      case Attention attention -> attention(value, attention);
       case Concatenation joined ->
           operator(
               value,
@@ -191,10 +218,30 @@ public final class TfliteFile {
         switch (layer.kind()) {
           case CONVOLUTION -> new int[] {channels, k, k, from.channels()};
           case DEPTHWISE -> new int[] {1, k, k, channels};
-          case DENSE -> new int[] {channels, from.elements()};
+          case DENSE -> new int[] {channels, layer.weights().length / channels};
         };
-    int weights = tensor("weights_" + value, buffer(layer.weights()), shape);
-    int bias = tensor("bias_" + value, buffer(layer.bias()), channels);
+    int weights;
+    int bias;
+    if (quantization == null) {
+      weights = tensor("weights_" + value, buffer(layer.weights()), shape);
+      bias = tensor("bias_" + value, buffer(layer.bias()), channels);
+    } else {
+      int axis = layer.kind() == Weighted.Kind.DEPTHWISE ? CHANNELS : 0;
+      weights =
+          tensor(
+              "weights_" + value,
+              buffer(ByteBuffer.wrap(Quantization.weights(layer))),
+              TensorType.INT8,
+              steps(Quantization.scales(layer), 0, axis),
+              shape);
+      bias =
+          tensor(
+              "bias_" + value,
+              buffer(quantization.bias(layer)),
+              TensorType.INT32,
+              steps(quantization.biasScales(layer), 0, 0),
+              channels);
+    }
     byte activation = activation(layer.activation());
     int stride = layer.stride();
     int[] reads = {tensorOf[layer.from()], weights, bias};
@@ -221,7 +268,11 @@ public final class TfliteFile {
               BuiltinOperator.FULLY_CONNECTED,
               BuiltinOptions.FullyConnectedOptions,
               FullyConnectedOptions.createFullyConnectedOptions(
-                  out, activation, FullyConnectedOptionsWeightsFormat.DEFAULT, false, false),
+                  out,
+                  activation,
+                  FullyConnectedOptionsWeightsFormat.DEFAULT,
+                  from.form() == Network.Form.ROWS,
+                  false),
               reads);
     }
   }
@@ -234,34 +285,180 @@ public final class TfliteFile {
     };
   }
 
+  /** As TensorFlow normalizes: the scale by the deviation, and a shift less the scaled mean. */
+  private void normalization(int value, Normalization layer) {
+    int from = tensorOf[layer.from()];
+    int rows = layer.size().height();
+    int[] row = {1, rows, 1};
+    int[] all = layer.size().shape();
+    int mean = mean(from, row);
+    int square = inner(all, BuiltinOperator.SQUARED_DIFFERENCE, BuiltinOptions.NONE, 0, from, mean);
+    int epsilon = tensor("epsilon_" + value, buffer(new float[] {Normalization.EPSILON}));
+    int variance = sum(row, mean(square, row), epsilon);
+    int inverse = inner(row, BuiltinOperator.RSQRT, BuiltinOptions.NONE, 0, variance);
+    int channels = layer.size().channels();
+    int scale = product(all, inverse, tensor("scale_" + value, buffer(layer.scale()), channels));
+    int shift =
+        inner(
+            all,
+            BuiltinOperator.SUB,
+            BuiltinOptions.SubOptions,
+            SubOptions.createSubOptions(out, ActivationFunctionType.NONE, false),
+            tensor("shift_" + value, buffer(layer.shift()), channels),
+            product(all, mean, scale));
+    tensorOf[value] = sum(all, product(all, from, scale), shift);
+  }
+
+  private int mean(int from, int... shape) {
+    return inner(
+        shape,
+        BuiltinOperator.MEAN,
+        BuiltinOptions.ReducerOptions,
+        ReducerOptions.createReducerOptions(out, true),
+        from,
+        constant(2));
+  }
+
+  private int sum(int[] shape, int first, int second) {
+    return inner(
+        shape,
+        BuiltinOperator.ADD,
+        BuiltinOptions.AddOptions,
+        AddOptions.createAddOptions(out, ActivationFunctionType.NONE, false),
+        first,
+        second);
+  }
+
+  private int product(int[] shape, int first, int second) {
+    return inner(
+        shape,
+        BuiltinOperator.MUL,
+        BuiltinOptions.MulOptions,
+        MulOptions.createMulOptions(out, ActivationFunctionType.NONE),
+        first,
+        second);
+  }
+
+  private void attention(int value, Attention layer) {
+    int rows = layer.size().height();
+    int heads = layer.heads();
+    int[] square = {1, heads, rows, rows};
+    int root =
+        tensor("root_" + value, buffer(new float[] {1 / (float) Math.sqrt(layer.headSize())}));
+    int products =
+        matrices(square, heads(layer.queries(), layer), heads(layer.keys(), layer), true);
+    int shares =
+        inner(
+            square,
+            BuiltinOperator.SOFTMAX,
+            BuiltinOptions.SoftmaxOptions,
+            SoftmaxOptions.createSoftmaxOptions(out, 1),
+            product(square, products, root));
+    int[] split = {1, heads, rows, layer.headSize()};
+    int mixed = matrices(split, shares, heads(layer.values(), layer), false);
+    int joined = transposed(mixed, 1, rows, heads, layer.headSize());
+    tensorOf[value] = reshaped(joined, layer.size().shape());
+  }
+
+  private int matrices(int[] shape, int first, int second, boolean isSecondTransposed) {
+    return inner(
+        shape,
+        BuiltinOperator.BATCH_MATMUL,
+        BuiltinOptions.BatchMatMulOptions,
+        BatchMatMulOptions.createBatchMatMulOptions(out, false, isSecondTransposed, false),
+        first,
+        second);
+  }
+
+  /** The rows of each head of a value. */
+  private int heads(int value, Attention layer) {
+    int rows = layer.size().height();
+    int split = reshaped(tensorOf[value], 1, rows, layer.heads(), layer.headSize());
+    return transposed(split, 1, layer.heads(), rows, layer.headSize());
+  }
+
+  private int reshaped(int from, int... shape) {
+    return inner(shape, BuiltinOperator.RESHAPE, BuiltinOptions.NONE, 0, from, constant(shape));
+  }
+
+  /** The dimensions in the middle change places. */
+  private int transposed(int from, int... shape) {
+    return inner(
+        shape, BuiltinOperator.TRANSPOSE, BuiltinOptions.NONE, 0, from, constant(0, 2, 1, 3));
+  }
+
+  /** Adds what computes a value of the network. */
   private void operator(int value, int code, byte optionsType, int options, int... inputs) {
-    Size size = network.size(value);
-    boolean flat = network.isFlat(value);
-    tensorOf[value] =
-        flat
-            ? tensor("value_" + value, 0, 1, size.channels())
-            : tensor("value_" + value, 0, 1, size.height(), size.width(), size.channels());
+    int[] shape = network.size(value).shape();
+    String name = "value_" + value;
+    if (quantization == null) {
+      tensorOf[value] = tensor(name, 0, shape);
+    } else {
+      Quantization.Parameters parameters = quantization.parameters(value);
+      float[] scale = {parameters.scale()};
+      tensorOf[value] =
+          tensor(name, 0, TensorType.INT8, steps(scale, parameters.zeroPoint(), 0), shape);
+    }
+    write(tensorOf[value], code, optionsType, options, inputs);
+  }
+
+  /** Adds what computes a part of a layer, as floats. */
+  private int inner(int[] shape, int code, byte optionsType, int options, int... inputs) {
+    int output = tensor("part_" + tensors.size(), 0, shape);
+    write(output, code, optionsType, options, inputs);
+    return output;
+  }
+
+  private void write(int output, int code, byte optionsType, int options, int... inputs) {
     int index = codes.computeIfAbsent(code, absent -> codes.size());
     int inputVector = Operator.createInputsVector(out, inputs);
-    int outputVector = Operator.createOutputsVector(out, new int[] {tensorOf[value]});
+    int outputVector = Operator.createOutputsVector(out, new int[] {output});
     operators.add(
         Operator.createOperator(
             out, index, inputVector, outputVector, optionsType, options, 0, (byte) 0, 0, 0));
   }
 
   private int tensor(String name, int buffer, int... shape) {
+    return tensor(name, buffer, TensorType.FLOAT32, 0, shape);
+  }
+
+  private int tensor(String name, int buffer, byte type, int steps, int... shape) {
     int shapeVector = Tensor.createShapeVector(out, shape);
     int text = out.createString(name);
     tensors.add(
-        Tensor.createTensor(
-            out, shapeVector, TensorType.FLOAT32, buffer, text, 0, false, 0, 0, false, 0));
+        Tensor.createTensor(out, shapeVector, type, buffer, text, steps, false, 0, 0, false, 0));
     return tensors.size() - 1;
   }
 
+  /** Writes the scales and the zero point of a tensor. */
+  private int steps(float[] scales, int zeroPoint, int axis) {
+    long[] zeroPoints = new long[scales.length];
+    Arrays.fill(zeroPoints, zeroPoint);
+    int scaleVector = QuantizationParameters.createScaleVector(out, scales);
+    int zeroPointVector = QuantizationParameters.createZeroPointVector(out, zeroPoints);
+    return QuantizationParameters.createQuantizationParameters(
+        out, 0, 0, scaleVector, zeroPointVector, (byte) 0, 0, axis);
+  }
+
+  /** Numbers of a shape or of axes. */
+  private int constant(int... values) {
+    return tensor("numbers_" + tensors.size(), buffer(values), TensorType.INT32, 0, values.length);
+  }
+
   private int buffer(float[] values) {
-    out.createUnintializedVector(1, values.length * Float.BYTES, ALIGNMENT)
-        .asFloatBuffer()
-        .put(values);
+    ByteBuffer bytes = ByteBuffer.allocate(values.length * Float.BYTES);
+    bytes.order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer().put(values);
+    return buffer(bytes);
+  }
+
+  private int buffer(int[] values) {
+    ByteBuffer bytes = ByteBuffer.allocate(values.length * Integer.BYTES);
+    bytes.order(ByteOrder.LITTLE_ENDIAN).asIntBuffer().put(values);
+    return buffer(bytes);
+  }
+
+  private int buffer(ByteBuffer values) {
+    out.createUnintializedVector(1, values.remaining(), ALIGNMENT).put(values);
     buffers.add(Buffer.createBuffer(out, out.endVector()));
     return buffers.size() - 1;
   }

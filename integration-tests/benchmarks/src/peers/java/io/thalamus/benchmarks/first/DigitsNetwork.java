@@ -43,7 +43,7 @@ final class DigitsNetwork {
       for (Operation operation : main.operations()) {
         layers.add(layer(main, operation, layers.size()));
       }
-      return new Network("digits", size(main.input(0)), layers);
+      return new Network("digits", false, size(main.input(0)), layers);
     }
   }
 
@@ -122,7 +122,7 @@ final class DigitsNetwork {
   private static Size size(Operand operand) {
     Shape shape = operand.shape();
     return shape.rank() == 2
-        ? new Size(1, 1, shape.dimension(1))
+        ? Size.row(shape.dimension(1))
         : new Size(shape.dimension(1), shape.dimension(2), shape.dimension(3));
   }
 }
