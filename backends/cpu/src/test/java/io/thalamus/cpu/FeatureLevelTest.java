@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
  * each golden vector, which is exact.
  */
 class FeatureLevelTest {
-  private static final ModelValidator VALIDATOR = new ModelValidator(OperationCatalog.standard());
+  private static final ModelValidator VALIDATOR = OperationCatalog.standard().validator();
 
   @Test
   void isThatOfTheGoldenVectors() throws IOException, VectorFormatException {

@@ -28,13 +28,13 @@ import io.thalamus.model.PerformanceInfo;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.WideTypes;
 import io.thalamus.operations.ControlFlow;
-import io.thalamus.operations.ModelValidator;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ValidationException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.io.IOException;
+import java.lang.ref.WeakReference;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Objects;
@@ -65,9 +65,12 @@ public abstract class TableDevice implements Device {
   private final DeviceInfo info;
   private final OperationTable<?> table;
   private final OperationCatalog catalog;
-  private final ModelValidator validator;
   private final BufferTracker buffers;
   private final BurstSource bursts;
+  private volatile Found last = new Found(new WeakReference<>(null), new BitSet());
+
+  /** A valid model and those of its operations that the table has, which nobody changes. */
+  private record Found(WeakReference<Model> model, BitSet operations) {}
 
   /**
    * A device of these facts, whose buffers stand in memory of the host. One of type CPU takes
@@ -99,7 +102,6 @@ public abstract class TableDevice implements Device {
     this.info = info.type() == DeviceType.CPU ? info.withPointerArguments() : info;
     this.table = Objects.requireNonNull(table, "table");
     this.catalog = Objects.requireNonNull(catalog, "catalog");
-    this.validator = new ModelValidator(catalog);
     this.bursts = Objects.requireNonNull(bursts, "bursts");
     this.buffers = new BufferTracker(this.info, memory);
     for (Key key : table.added()) {
@@ -158,16 +160,35 @@ public abstract class TableDevice implements Device {
   }
 
   private BitSet supported(Model model) throws DeviceException {
+    BitSet supported = (BitSet) found(model, PrepareConfig.DEFAULT).clone();
+    Subgraph graph = model.main();
+    for (int i = 0; i < graph.operations().size(); i++) {
+      if (!areConstantsReadable(model, graph, graph.operations().get(i))) {
+        supported.clear(i);
+      }
+    }
+    return supported;
+  }
+
+  /**
+   * Checks a model and looks its operations up, unless it is the one that was looked up last: a
+   * runtime asks which operations are supported before it has them prepared.
+   */
+  private BitSet found(Model model, PrepareConfig config) throws DeviceException {
+    Found known = last;
+    if (known.model().refersTo(model)) {
+      return known.operations();
+    }
     validate(model);
-    BitSet supported = new BitSet();
+    BitSet operations = new BitSet();
     Subgraph graph = model.main();
     for (int i = 0; i < graph.operations().size(); i++) {
       checkStays();
-      Operation operation = graph.operations().get(i);
-      supported.set(
-          i, isSupported(model, graph, operation) && areConstantsReadable(model, graph, operation));
+      Checkpoint.pass(config);
+      operations.set(i, isSupported(model, graph, graph.operations().get(i)));
     }
-    return supported;
+    last = new Found(new WeakReference<>(model), operations);
+    return operations;
   }
 
   /**
@@ -220,17 +241,13 @@ public abstract class TableDevice implements Device {
   }
 
   private PreparedModel prepareHeld(Model model, PrepareConfig config) throws DeviceException {
-    validate(model);
     checkBegins(config);
-    Subgraph graph = model.main();
-    for (int i = 0; i < graph.operations().size(); i++) {
-      checkStays();
-      Checkpoint.pass(config);
-      if (!isSupported(model, graph, graph.operations().get(i))) {
-        throw DeviceException.invalid(
-            "%s does not support operation %d %s"
-                .formatted(info.name(), i, graph.operations().get(i).type().text()));
-      }
+    List<Operation> operations = model.main().operations();
+    int missing = found(model, config).nextClearBit(0);
+    if (missing < operations.size()) {
+      throw DeviceException.invalid(
+          "%s does not support operation %d %s"
+              .formatted(info.name(), missing, operations.get(missing).type().text()));
     }
     for (SharedMemory pool : model.pools()) {
       if (!info.memoryKinds().contains(pool.kind())) {
@@ -362,7 +379,7 @@ public abstract class TableDevice implements Device {
 
   private void validate(Model model) throws DeviceException {
     try {
-      validator.validate(model);
+      catalog.validator().validate(model);
     } catch (ValidationException e) {
       throw new DeviceException(e.status(), e.getMessage(), e);
     }

@@ -33,6 +33,7 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.model.Timing;
+import io.thalamus.operations.OperationCatalog;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -114,6 +115,34 @@ class KernelDeviceTest {
             DeviceException.class, () -> new TestDevice().prepare(model, PrepareConfig.DEFAULT));
     assertEquals(ErrorStatus.INVALID_ARGUMENT, refused.status());
     assertTrue(refused.getMessage().contains("operation 1 MUL"), refused.getMessage());
+  }
+
+  @Test
+  void looksUpTheOperationsOfAModelOnce() throws DeviceException {
+    AtomicInteger lookups = new AtomicInteger();
+    KernelTable table =
+        KernelTable.builder()
+            .add(
+                OperationCode.FLOOR,
+                operation -> lookups.incrementAndGet() > 0,
+                operation -> (inputs, outputs, scratch, work) -> {},
+                OperandCode.TENSOR_FLOAT32)
+            .build();
+    KernelDevice device =
+        new KernelDevice(new TestDevice().info(), table, OperationCatalog.standard()) {};
+    Model model = model();
+    BitSet supported = device.supportedOperations(model);
+    assertEquals(2, supported.cardinality());
+    assertEquals(2, lookups.get());
+    supported.clear();
+    assertEquals(2, device.supportedOperations(model).cardinality());
+    assertEquals(2, lookups.get());
+
+    // One that is equal is another model to the device.
+    Model equal = model();
+    assertEquals(model, equal);
+    assertEquals(2, device.supportedOperations(equal).cardinality());
+    assertEquals(4, lookups.get());
   }
 
   @Test

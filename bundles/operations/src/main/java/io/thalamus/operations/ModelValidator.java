@@ -10,6 +10,7 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
+import java.lang.ref.WeakReference;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -19,23 +20,38 @@ import java.util.Set;
  * Checks whole models by the rules of NNAPI 1.3: operands, index lists, the order of the graph,
  * single writers, references between graphs, and each operation that the catalog defines. An
  * operation that it does not define may be known to others; a device that does not know it refuses
- * it. Immutable and thread-safe.
+ * it. Thread-safe.
  */
 public final class ModelValidator {
   private final OperationCatalog catalog;
+  private volatile Valid last = new Valid(new WeakReference<>(null), FeatureLevel.V1_0);
 
-  public ModelValidator(OperationCatalog catalog) {
+  /** A model that has been checked, and what it needs. */
+  private record Valid(WeakReference<Model> model, FeatureLevel level) {}
+
+  ModelValidator(OperationCatalog catalog) {
     this.catalog = catalog;
   }
 
   /**
-   * Checks a model.
+   * Checks a model, unless it is the one that was found valid last: the runtime and each device of
+   * a process check the same object.
    *
    * @return the least feature level that has all of it, once trailing arguments of operations that
    *     equal their defaults are taken off
    * @throws ValidationException with the first rule that is broken, and where
    */
   public FeatureLevel validate(Model model) throws ValidationException {
+    Valid known = last;
+    if (known.model().refersTo(model)) {
+      return known.level();
+    }
+    FeatureLevel level = check(model);
+    last = new Valid(new WeakReference<>(model), level);
+    return level;
+  }
+
+  private FeatureLevel check(Model model) throws ValidationException {
     FeatureLevel level = FeatureLevel.V1_0;
     List<Subgraph> subgraphs = model.subgraphs().toList();
     for (int i = 0; i < subgraphs.size(); i++) {

@@ -34,6 +34,7 @@ public final class OperationCatalog {
   private final Map<OperationType, OperationDefinition> added;
   private final Set<String> extensions;
   private final Map<ExtensionOperandType, ExtensionOperandType> operandTypes;
+  private final ModelValidator validator = new ModelValidator(this);
 
   private OperationCatalog(
       Map<OperationType, OperationDefinition> added,
@@ -114,6 +115,11 @@ public final class OperationCatalog {
   /** An operand type as its extension describes it, or empty where that is not at hand. */
   public Optional<ExtensionOperandType> find(ExtensionOperandType type) {
     return Optional.ofNullable(operandTypes.get(type));
+  }
+
+  /** Returns the checks of models by these definitions. */
+  public ModelValidator validator() {
+    return validator;
   }
 
   /** All operations that are defined. */

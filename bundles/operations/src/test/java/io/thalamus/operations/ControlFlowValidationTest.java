@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 
 /** The refused forms of IF and WHILE. The rules are those of AOSP's validateOperation. */
 class ControlFlowValidationTest {
-  private static final ModelValidator VALIDATOR = new ModelValidator(OperationCatalog.standard());
+  private static final ModelValidator VALIDATOR = OperationCatalog.standard().validator();
 
   /** A value of a graph, by type and shape. */
   private record Value(OperandType type, Shape shape, Quantization quantization) {

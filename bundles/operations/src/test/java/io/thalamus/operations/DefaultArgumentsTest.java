@@ -112,7 +112,7 @@ class DefaultArgumentsTest {
       throws ValidationException {
     OperationCatalog catalog = OperationCatalog.standard();
     Model model = Model.of(graph(operation, arguments));
-    new ModelValidator(catalog).validate(model);
+    catalog.validator().validate(model);
     Operation given = model.main().operations().get(0);
     Operation stripped = DefaultArguments.strip(model, catalog).main().operations().get(0);
     assertEquals(given.inputs().subList(0, kept), stripped.inputs());

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
  * that version and in none before.
  */
 class FeatureLevelTest {
-  private final ModelValidator validator = new ModelValidator(OperationCatalog.standard());
+  private final ModelValidator validator = OperationCatalog.standard().validator();
 
   @Test
   void everyGoldenModelHasExactlyTheLevelThatItNames() throws IOException, VectorFormatException {

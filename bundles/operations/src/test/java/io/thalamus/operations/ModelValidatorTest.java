@@ -45,7 +45,7 @@ import org.junit.jupiter.api.TestFactory;
 /** A valid model, and each rule broken once. */
 class ModelValidatorTest {
   private static final Shape SHAPE = Shape.of(2, 3);
-  private static final ModelValidator VALIDATOR = new ModelValidator(OperationCatalog.standard());
+  private static final ModelValidator VALIDATOR = OperationCatalog.standard().validator();
 
   /**
    * (a + b) + b with operands 0 a, 1 b, 2 the activation, 3 the sum, 4 the result; and a stranger

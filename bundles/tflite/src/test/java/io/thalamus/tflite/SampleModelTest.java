@@ -13,7 +13,6 @@ import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
 import io.thalamus.model.reader.ModelFile;
 import io.thalamus.model.reader.ModelFormatException;
-import io.thalamus.operations.ModelValidator;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.ValidationException;
 import java.io.IOException;
@@ -95,7 +94,7 @@ class SampleModelTest {
   private Optional<String> read(String name, Path path) {
     try (SharedMemory file = SharedMemory.map(path)) {
       Model model = reader.read(file).model();
-      FeatureLevel level = new ModelValidator(OperationCatalog.standard()).validate(model);
+      FeatureLevel level = OperationCatalog.standard().validator().validate(model);
       System.out.println(name + ": " + model.main().operations().size() + " operations, " + level);
       return Optional.empty();
     } catch (ModelFormatException | ValidationException e) {

@@ -23,7 +23,7 @@ import org.osgi.service.component.annotations.Component;
 public final class JsonReader implements ModelReader {
   private static final Pattern START = Pattern.compile("\\s*\\{\\s*\"" + Form.MARK + "\"[^$]*");
 
-  private final ModelValidator validator = new ModelValidator(OperationCatalog.standard());
+  private final ModelValidator validator = OperationCatalog.standard().validator();
 
   /** For the framework, and for tests. */
   public JsonReader() {}

@@ -8,7 +8,6 @@ import io.thalamus.model.Model;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
 import io.thalamus.operations.DefaultArguments;
-import io.thalamus.operations.ModelValidator;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.OperationExtension;
 import io.thalamus.operations.ValidationException;
@@ -65,7 +64,7 @@ public final class NnapiRules implements ModelRules {
   public Model check(Model model) throws NeuralNetworksException {
     OperationCatalog known = catalog;
     try {
-      new ModelValidator(known).validate(model);
+      known.validator().validate(model);
       return DefaultArguments.strip(model, known);
     } catch (ValidationException e) {
       throw new NeuralNetworksException(
@@ -76,7 +75,7 @@ public final class NnapiRules implements ModelRules {
   @Override
   public FeatureLevel level(Model model, Subgraph graph, Operation operation) {
     try {
-      return new ModelValidator(catalog).level(model, graph, operation);
+      return catalog.validator().level(model, graph, operation);
     } catch (ValidationException e) {
       // An extension that has come since the model was checked: the device judges.
       LOG.log(Level.DEBUG, "{0}: {1}", operation.type().text(), e.getMessage());

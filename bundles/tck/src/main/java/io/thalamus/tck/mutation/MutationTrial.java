@@ -29,7 +29,7 @@ import java.util.Optional;
  */
 final class MutationTrial {
   private final Device device;
-  private final ModelValidator validator = new ModelValidator(OperationCatalog.standard());
+  private final ModelValidator validator = OperationCatalog.standard().validator();
 
   public MutationTrial(Device device) {
     this.device = Objects.requireNonNull(device, "device");

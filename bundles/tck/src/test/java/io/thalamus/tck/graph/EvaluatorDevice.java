@@ -60,7 +60,7 @@ public final class EvaluatorDevice implements Device {
       EnumSet.of(MemoryKind.ASHMEM, MemoryKind.MMAP_FD, MemoryKind.HARDWARE_BUFFER_BLOB);
 
   private final Evaluator evaluator = new Evaluator();
-  private final ModelValidator validator = new ModelValidator(OperationCatalog.standard());
+  private final ModelValidator validator = OperationCatalog.standard().validator();
   private final String wrongOperation;
   private final ToDoubleFunction<OperandCode> error;
 

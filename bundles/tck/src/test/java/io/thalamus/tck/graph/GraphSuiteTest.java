@@ -48,7 +48,7 @@ class GraphSuiteTest {
   @Test
   void graphsAreValidAndUseEveryOperation() throws Exception {
     GraphGenerator generator = GraphGenerator.overAll();
-    ModelValidator validator = new ModelValidator(OperationCatalog.standard());
+    ModelValidator validator = OperationCatalog.standard().validator();
     Set<String> used = new TreeSet<>();
     for (long seed = 0; seed < 600; seed++) {
       Example graph = generator.graph(SEED + seed);
