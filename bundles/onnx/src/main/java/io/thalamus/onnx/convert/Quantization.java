@@ -4,6 +4,7 @@ package io.thalamus.onnx.convert;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
+import io.thalamus.onnx.layout.Grid;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Arrays;
 import java.util.List;
@@ -124,6 +125,13 @@ final class Quantization {
       int from = ops.stored(flat, Quantized.of(scale, zero).quantization());
       return ops.reshape(ops.dequantize(flat, from, scale.type()), value.shape());
     }
+    Grid grid =
+        value.isConstant() && value.type().is8Bit() && Quantized.isOfOneAxis(scale, zero)
+            ? Quantized.of(scale, zero).grid(value, axis < 0 ? axis + value.rank() : axis)
+            : null;
+    if (grid != null && scale.type() == DataType.FLOAT) {
+      return Value.of(grid.real(value.constant(), ops.budget())).with(grid);
+    }
     // Differences of small integers are whole as floats; those of others may be too large for that.
     DataType exact = isSmall(value.type()) ? scale.type() : DataType.INT32;
     Value wide = ops.cast(value, exact);
@@ -131,11 +139,7 @@ final class Quantization {
       wide = ops.sub(wide, ops.cast(zero, exact));
     }
     Value real = ops.mul(ops.cast(wide, scale.type()), scale);
-    boolean isKnown =
-        value.isConstant() && value.type().is8Bit() && Quantized.isOfOneAxis(scale, zero);
-    return isKnown
-        ? real.with(Quantized.of(scale, zero).grid(value, axis < 0 ? axis + value.rank() : axis))
-        : real;
+    return grid == null ? real : real.with(grid);
   }
 
   /** The scale and the zero point, still as a real, that DynamicQuantizeLinear finds. */

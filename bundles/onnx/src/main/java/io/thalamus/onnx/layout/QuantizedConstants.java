@@ -10,7 +10,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Quantization.PerChannel;
-import io.thalamus.onnx.fold.Dims;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -54,7 +53,7 @@ record QuantizedConstants(Map<Lifetime.Constant, Grid> grids) {
     }
     boolean isSigned = type == OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
     int shift = isSigned == grid.isSigned() ? 0 : isSigned ? -SIGN_SHIFT : SIGN_SHIFT;
-    byte[] bytes = stored(grid, known, constant, shift);
+    byte[] bytes = grid.stored(constant.bytes(), known.shape().toArray(), shift);
     return bytes == null
         ? Optional.empty()
         : Optional.of(
@@ -73,7 +72,7 @@ record QuantizedConstants(Map<Lifetime.Constant, Grid> grids) {
             && grid.isSigned()
             && grid.isSymmetric()
             && (grid.isPerTensor() || grid.axis() == axis);
-    byte[] bytes = fits ? stored(grid, known, constant, 0) : null;
+    byte[] bytes = fits ? grid.stored(constant.bytes(), known.shape().toArray(), 0) : null;
     if (bytes == null) {
       return Optional.empty();
     }
@@ -88,23 +87,6 @@ record QuantizedConstants(Map<Lifetime.Constant, Grid> grids) {
             known,
             new PerChannel(axis, scales),
             bytes));
-  }
-
-  /** The integers; null where one does not fit 8 bits. */
-  private static byte[] stored(Grid grid, Operand known, Lifetime.Constant constant, int shift) {
-    int[] shape = known.shape().toArray();
-    int inner = grid.isPerTensor() ? 1 : Dims.count(shape, grid.axis() + 1, shape.length);
-    MemorySegment from = constant.bytes();
-    byte[] bytes = new byte[Dims.count(shape)];
-    int least = grid.isSigned() ? Byte.MIN_VALUE : 0;
-    for (int i = 0; i < bytes.length; i++) {
-      int value = grid.stored(real(from, i), i / inner % grid.scales().length);
-      if (value < least || value > least + 2 * SIGN_SHIFT - 1) {
-        return null;
-      }
-      bytes[i] = (byte) (value + shift);
-    }
-    return bytes;
   }
 
   /** A bias in units of the product of the scales of inputs and weights. */
