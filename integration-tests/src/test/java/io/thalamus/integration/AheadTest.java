@@ -18,6 +18,8 @@ import java.util.stream.Stream;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What {@code cnf/Ahead.java} writes does what the JVM would have made of the same classes. */
 class AheadTest {
@@ -51,6 +53,34 @@ class AheadTest {
           private Inner(String text) { this.text = text; }
           private String hidden(Object o) { return text + o; }
           Function<Object, String> made() { return this::hidden; }
+        }
+
+        /** Lambdas of both have the same name and use their own fields. */
+        static class Base {
+          private final int own = 1;
+          IntSupplier base() { return () -> own + 10; }
+        }
+
+        static class Derived extends Base {
+          private final int own = 2;
+          IntSupplier derived() { return () -> own + 20; }
+        }
+
+        /** Captured values of many types, in classes for many lambdas. */
+        static List<String> alike(int one, String two, int[] three, double four) {
+          List<Supplier<String>> all = new ArrayList<>();
+          for (int i = 0; i < 3; i++) {
+            int round = i;
+            all.add(() -> "a" + round + two);
+            all.add(() -> "b" + round + three.length);
+            all.add(() -> "c" + round + all.size());
+            all.add(() -> "d" + one + four);
+            all.add(two::trim);
+            all.add(() -> "f");
+            all.add(() -> "g");
+            all.add(String::new);
+          }
+          return all.stream().map(Supplier::get).toList();
         }
 
         static String kind(Object o) {
@@ -118,6 +148,9 @@ class AheadTest {
             told.add(kind(o));
           }
           records(told, array);
+          Derived derived = new Derived();
+          told.add(derived.base().getAsInt() + " " + derived.derived().getAsInt());
+          told.addAll(alike(7, " t ", array, d));
           return told;
         }
 
@@ -146,13 +179,14 @@ class AheadTest {
 
   @TempDir Path folder;
 
-  @Test
-  void doesWhatTheJvmWouldHaveMade() throws Exception {
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 16})
+  void doesWhatTheJvmWouldHaveMade(int shared) throws Exception {
     Path classes = compile();
     List<String> before = tell(classes);
-    assertEquals(30, before.size(), before.toString());
+    assertEquals(30 + 1 + 24, before.size(), before.toString());
     assertTrue(invokeDynamics(classes) > 30, "nothing to write out");
-    rewrite(classes);
+    rewrite(classes, shared);
     assertEquals(before, tell(classes));
     // The texts of four records.
     assertEquals(4, invokeDynamics(classes));
@@ -161,10 +195,23 @@ class AheadTest {
   @Test
   void leavesAloneWhatItHasWritten() throws Exception {
     Path classes = compile();
-    rewrite(classes);
+    rewrite(classes, 16);
     List<String> once = contents(classes).stream().map(HexFormat.of()::formatHex).toList();
-    rewrite(classes);
+    rewrite(classes, 16);
     assertEquals(once, contents(classes).stream().map(HexFormat.of()::formatHex).toList());
+  }
+
+  @Test
+  void sharesClassesAndDeletesThoseOfAnEarlierRun() throws Exception {
+    Path classes = compile();
+    rewrite(classes, 16);
+    List<String> shared = contents(classes).stream().map(HexFormat.of()::formatHex).toList();
+    compile();
+    rewrite(classes, 1);
+    assertTrue(contents(classes).size() > shared.size() + 8, "no classes are shared");
+    compile();
+    rewrite(classes, 16);
+    assertEquals(shared, contents(classes).stream().map(HexFormat.of()::formatHex).toList());
   }
 
   private Path compile() throws IOException {
@@ -185,7 +232,7 @@ class AheadTest {
     return classes;
   }
 
-  private static void rewrite(Path classes) throws Exception {
+  private static void rewrite(Path classes, int shared) throws Exception {
     Process process =
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin/java").toString(),
@@ -193,7 +240,8 @@ class AheadTest {
                 "-cp",
                 classes.toString(),
                 ProjectFiles.ROOT.resolve("cnf/Ahead.java").toString(),
-                classes.toString())
+                classes.toString(),
+                Integer.toString(shared))
             .redirectErrorStream(true)
             .start();
     String said = new String(process.getInputStream().readAllBytes());
