@@ -40,8 +40,6 @@ import java.util.function.Consumer;
  * checked and counted as ever, and handed over without the queues, which no other thread reads.
  */
 final class BurstChannel implements BurstClient, BurstCallback {
-  private static final System.Logger LOG = System.getLogger(BurstChannel.class.getPackageName());
-
   /**
    * The first sleep of the client before it looks whether the server is still there, and whether it
    * is to stop; it doubles each time.
@@ -464,7 +462,7 @@ final class BurstChannel implements BurstClient, BurstCallback {
   private void damaged(IllegalStateException e) {
     isGone = true;
     if (!closed.get()) {
-      LOG.log(Level.WARNING, "a burst cannot go on, since its queue is damaged", e);
+      log().log(Level.WARNING, "a burst cannot go on, since its queue is damaged", e);
     }
   }
 
@@ -478,7 +476,7 @@ final class BurstChannel implements BurstClient, BurstCallback {
       }
     } catch (IllegalStateException e) {
       // Closed meanwhile, which cancels as well.
-      LOG.log(Level.DEBUG, "a closed burst is cancelled", e);
+      log().log(Level.DEBUG, "a closed burst is cancelled", e);
     }
   }
 
@@ -556,7 +554,7 @@ final class BurstChannel implements BurstClient, BurstCallback {
         server.close();
       }
     } catch (RuntimeException e) {
-      LOG.log(Level.WARNING, "the server of a burst failed to end", e);
+      log().log(Level.WARNING, "the server of a burst failed to end", e);
     }
     sending.lock();
     receiving.lock();
@@ -571,5 +569,9 @@ final class BurstChannel implements BurstClient, BurstCallback {
       sending.unlock();
     }
     onClose.accept(this);
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(BurstChannel.class.getPackageName());
   }
 }

@@ -41,8 +41,6 @@ import java.util.function.Consumer;
  * found.
  */
 final class BurstServer implements BurstContext {
-  private static final System.Logger LOG = System.getLogger(BurstServer.class.getPackageName());
-
   /** The time that closing waits for an execution that stops at no checkpoint. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
@@ -189,7 +187,7 @@ final class BurstServer implements BurstContext {
   }
 
   private static void damaged(IllegalStateException e) {
-    LOG.log(Level.WARNING, "a burst ends, since its queue is damaged: {0}", e.getMessage());
+    log().log(Level.WARNING, "a burst ends, since its queue is damaged: {0}", e.getMessage());
   }
 
   /**
@@ -260,7 +258,7 @@ final class BurstServer implements BurstContext {
         results.write(encoder.packet().segment(), 1);
       }
     } catch (IllegalStateException e) {
-      LOG.log(Level.DEBUG, "the end of a burst cannot be written: {0}", e.getMessage());
+      log().log(Level.DEBUG, "the end of a burst cannot be written: {0}", e.getMessage());
     }
     page.end();
     runner.close();
@@ -298,11 +296,12 @@ final class BurstServer implements BurstContext {
     }
     try {
       if (!awaitEnd()) {
-        LOG.log(
-            Level.WARNING,
-            "{0} is still executing {1} s after it was closed; it ends when that does",
-            name,
-            PATIENCE.toSeconds());
+        log()
+            .log(
+                Level.WARNING,
+                "{0} is still executing {1} s after it was closed; it ends when that does",
+                name,
+                PATIENCE.toSeconds());
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -372,5 +371,9 @@ final class BurstServer implements BurstContext {
       }
       return deadline.hasPassed() ? Signal.DEADLINE : Signal.CONTINUE;
     }
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(BurstServer.class.getPackageName());
   }
 }

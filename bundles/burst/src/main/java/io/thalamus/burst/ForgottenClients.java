@@ -12,9 +12,6 @@ import java.util.concurrent.ConcurrentHashMap;
  * nobody refers to any more. Thread-safe. The thread starts with the first client.
  */
 final class ForgottenClients implements AutoCloseable {
-  private static final System.Logger LOG =
-      System.getLogger(ForgottenClients.class.getPackageName());
-
   private final ReferenceQueue<OwnedClient> forgotten = new ReferenceQueue<>();
 
   /** Keeps the references; a reference that is garbage itself is never queued. */
@@ -52,12 +49,12 @@ final class ForgottenClients implements AutoCloseable {
     try {
       while (true) {
         Watch watch = (Watch) forgotten.remove();
-        LOG.log(Level.WARNING, "a burst that its owner forgot is closed");
+        log().log(Level.WARNING, "a burst that its owner forgot is closed");
         watch.channel.close();
       }
     } catch (InterruptedException e) {
       // The service ends.
-      LOG.log(Level.DEBUG, "bursts are not watched any more");
+      log().log(Level.DEBUG, "bursts are not watched any more");
     }
   }
 
@@ -78,5 +75,9 @@ final class ForgottenClients implements AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(ForgottenClients.class.getPackageName());
   }
 }

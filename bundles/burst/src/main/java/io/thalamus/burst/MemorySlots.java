@@ -20,8 +20,6 @@ import java.util.Map;
  * ends; one that a request under way uses, until its result is received.
  */
 final class MemorySlots implements SharedMemory.CloseListener {
-  private static final System.Logger LOG = System.getLogger(MemorySlots.class.getPackageName());
-
   /** A memory with its number. Guarded by the slots. */
   static final class Slot {
     private final int number;
@@ -230,7 +228,7 @@ final class MemorySlots implements SharedMemory.CloseListener {
       try {
         server.freeMemory(slot.number);
       } catch (RuntimeException e) {
-        LOG.log(Level.WARNING, "the server of a burst failed to let go of a memory", e);
+        log().log(Level.WARNING, "the server of a burst failed to let go of a memory", e);
       }
     }
     slot.memory.removeCloseListener(this);
@@ -254,5 +252,9 @@ final class MemorySlots implements SharedMemory.CloseListener {
       byNumber.stream().filter(slot -> slot.isLeaving && slot.uses > 0).forEach(held::add);
     }
     held.forEach(this::vacate);
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(MemorySlots.class.getPackageName());
   }
 }

@@ -35,8 +35,6 @@ import java.util.stream.IntStream;
  * nothing is allocated.
  */
 final class RequestRunner {
-  private static final System.Logger LOG = System.getLogger(RequestRunner.class.getPackageName());
-
   /** The number of remembered requests: a pipeline of frames has a few that take turns. */
   private static final int REMEMBERED = 8;
 
@@ -247,7 +245,7 @@ final class RequestRunner {
       }
       page.countSlots(unknown.length);
     } catch (DeviceException | RuntimeException e) {
-      LOG.log(Level.DEBUG, "the memories of a burst cannot be fetched: {0}", e.toString());
+      log().log(Level.DEBUG, "the memories of a burst cannot be fetched: {0}", e.toString());
     }
   }
 
@@ -287,7 +285,7 @@ final class RequestRunner {
     try {
       executor.removeCacheEntry(slot);
     } catch (RuntimeException | Error e) {
-      LOG.log(Level.WARNING, "a driver failed to let go of a memory of a burst", e);
+      log().log(Level.WARNING, "a driver failed to let go of a memory of a burst", e);
     }
   }
 
@@ -303,7 +301,11 @@ final class RequestRunner {
     try {
       executor.ended();
     } catch (RuntimeException | Error e) {
-      LOG.log(Level.WARNING, "a driver failed to end a burst", e);
+      log().log(Level.WARNING, "a driver failed to end a burst", e);
     }
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(RequestRunner.class.getPackageName());
   }
 }

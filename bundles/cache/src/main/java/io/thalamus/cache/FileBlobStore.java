@@ -41,7 +41,6 @@ import java.util.SplittableRandom;
  * </pre>
  */
 final class FileBlobStore implements BlobStore {
-  private static final System.Logger LOG = System.getLogger(FileBlobStore.class.getPackageName());
   private static final int MAGIC = 'T' | 'B' << 8 | 'L' << 16 | 'B' << 24;
   private static final int VERSION = 1;
   private static final int HEAD = 16;
@@ -88,7 +87,7 @@ final class FileBlobStore implements BlobStore {
         once.over();
       }
     } catch (IOException e) {
-      LOG.log(once.level(e), "a blob cannot be stored in {0}: {1}", directory, e.toString());
+      log().log(once.level(e), "a blob cannot be stored in {0}: {1}", directory, e.toString());
     }
   }
 
@@ -185,14 +184,14 @@ final class FileBlobStore implements BlobStore {
       if (value.isPresent()) {
         use(file);
       } else {
-        LOG.log(Level.WARNING, "{0} is damaged, and is removed", file);
+        log().log(Level.WARNING, "{0} is damaged, and is removed", file);
         Files.deleteIfExists(file);
       }
       return value;
     } catch (NoSuchFileException e) {
       return Optional.empty();
     } catch (IOException e) {
-      LOG.log(once.level(e), "{0} cannot be read: {1}", file, e.toString());
+      log().log(once.level(e), "{0} cannot be read: {1}", file, e.toString());
       return Optional.empty();
     }
   }
@@ -232,7 +231,7 @@ final class FileBlobStore implements BlobStore {
       touch(file);
     } catch (IOException e) {
       // It was evicted meanwhile, or cannot be written: its value is good all the same.
-      LOG.log(Level.DEBUG, "{0} does not count as used: {1}", file, e.toString());
+      log().log(Level.DEBUG, "{0} does not count as used: {1}", file, e.toString());
     }
   }
 
@@ -245,5 +244,9 @@ final class FileBlobStore implements BlobStore {
     Instant now = Instant.now().truncatedTo(ChronoUnit.MICROS);
     lastUse = now.isAfter(lastUse) ? now : lastUse.plus(1, ChronoUnit.MICROS);
     return lastUse;
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(FileBlobStore.class.getPackageName());
   }
 }

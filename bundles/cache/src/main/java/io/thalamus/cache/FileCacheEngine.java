@@ -27,7 +27,6 @@ import org.osgi.service.component.annotations.ServiceScope;
  */
 @Component(service = CacheEngine.class, scope = ServiceScope.BUNDLE)
 public final class FileCacheEngine implements CacheEngine, AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(FileCacheEngine.class.getPackageName());
   private static final String FOLDER = "cache-engine";
   private static final Pattern NAME_SPACE = Pattern.compile("\\w[\\w.-]*");
   private static final Duration PATIENCE = Duration.ofSeconds(10);
@@ -117,7 +116,7 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
     } catch (TokenMap.DamagedException e) {
       beginAnew(e);
     } catch (IOException e) {
-      LOG.log(once.level(e), "{0} cannot be read: {1}", tokens.file(), e.toString());
+      log().log(once.level(e), "{0} cannot be read: {1}", tokens.file(), e.toString());
     }
     return false;
   }
@@ -129,16 +128,21 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
         // Another process may have been faster.
         tokens.check();
       } catch (TokenMap.DamagedException e) {
-        LOG.log(
-            Level.WARNING,
-            "{0} is damaged, and every compilation that it knew is forgotten: {1}",
-            tokens.file(),
-            damage.getMessage());
+        log()
+            .log(
+                Level.WARNING,
+                "{0} is damaged, and every compilation that it knew is forgotten: {1}",
+                tokens.file(),
+                damage.getMessage());
         Files.deleteIfExists(tokens.file());
       }
     } catch (IOException e) {
-      LOG.log(
-          once.level(e), "{0} is damaged, and cannot be removed: {1}", tokens.file(), e.toString());
+      log()
+          .log(
+              once.level(e),
+              "{0} is damaged, and cannot be removed: {1}",
+              tokens.file(),
+              e.toString());
     }
   }
 
@@ -172,7 +176,11 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
     try {
       lock.close();
     } catch (IOException e) {
-      LOG.log(Level.WARNING, "the cache engine could not be closed: {0}", e.toString());
+      log().log(Level.WARNING, "the cache engine could not be closed: {0}", e.toString());
     }
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(FileCacheEngine.class.getPackageName());
   }
 }

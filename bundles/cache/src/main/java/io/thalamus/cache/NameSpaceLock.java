@@ -24,8 +24,6 @@ import java.util.concurrent.locks.ReentrantLock;
  * this process, which opened and closed the file, would take the lock from the first.
  */
 final class NameSpaceLock implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(NameSpaceLock.class.getPackageName());
-
   private final Path file;
   private final Duration patience;
   private final ReentrantLock threads = new ReentrantLock();
@@ -89,7 +87,7 @@ final class NameSpaceLock implements AutoCloseable {
       }
     } catch (IOException e) {
       // Without the file the lock is gone, too.
-      LOG.log(Level.DEBUG, "{0} was closed while it was held: {1}", file, e.toString());
+      log().log(Level.DEBUG, "{0} was closed while it was held: {1}", file, e.toString());
     } finally {
       threads.unlock();
     }
@@ -113,5 +111,9 @@ final class NameSpaceLock implements AutoCloseable {
         threads.unlock();
       }
     }
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(NameSpaceLock.class.getPackageName());
   }
 }

@@ -41,9 +41,6 @@ import org.osgi.service.component.annotations.ServiceScope;
  */
 @Component(service = NeuralNetworks.class, scope = ServiceScope.BUNDLE)
 public final class NeuralNetworksComponent implements NeuralNetworks, AutoCloseable {
-  private static final System.Logger LOG =
-      System.getLogger(NeuralNetworksComponent.class.getPackageName());
-
   private final DeviceRegistry registry;
   private final Compiler compiler;
   private final ModelLoader loader;
@@ -170,17 +167,22 @@ public final class NeuralNetworksComponent implements NeuralNetworks, AutoClosea
   public void close() {
     List<MemoryInfo> left = memories.stream().map(Memory::describe).toList();
     if (!left.isEmpty()) {
-      LOG.log(
-          Level.WARNING,
-          "{0} has ended without closing {1}, which are closed now",
-          application,
-          left.stream()
-              .map(memory -> "memory '%s' (%,d bytes)".formatted(memory.name(), memory.bytes()))
-              .sorted()
-              .collect(Collectors.joining(", ")));
+      log()
+          .log(
+              Level.WARNING,
+              "{0} has ended without closing {1}, which are closed now",
+              application,
+              left.stream()
+                  .map(memory -> "memory '%s' (%,d bytes)".formatted(memory.name(), memory.bytes()))
+                  .sorted()
+                  .collect(Collectors.joining(", ")));
     }
     memories.forEach(Memory::close);
     compilations.forEach(Compilation::close);
     models.forEach(LoadedModel::close);
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(NeuralNetworksComponent.class.getPackageName());
   }
 }

@@ -16,8 +16,6 @@ import java.util.List;
  * at a time; owned by whoever opened it.
  */
 public final class CacheWriter implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(CacheWriter.class.getPackageName());
-
   private final CacheEngine engine;
   private final String device;
   private final CacheToken token;
@@ -59,7 +57,7 @@ public final class CacheWriter implements AutoCloseable {
       store(contents, engine.code(contents.files()), deadline);
       return true;
     } catch (IOException e) {
-      LOG.log(Level.DEBUG, "{0} cannot cache a compilation: {1}", device, e.toString());
+      log().log(Level.DEBUG, "{0} cannot cache a compilation: {1}", device, e.toString());
       CacheHandles.abandon(modelCache, dataCache, e);
       return false;
     }
@@ -89,7 +87,7 @@ public final class CacheWriter implements AutoCloseable {
       try {
         file.channel().truncate(0);
       } catch (IOException e) {
-        LOG.log(Level.DEBUG, "what is left of a compilation stays: {0}", e.toString());
+        log().log(Level.DEBUG, "what is left of a compilation stays: {0}", e.toString());
       }
     }
   }
@@ -105,5 +103,9 @@ public final class CacheWriter implements AutoCloseable {
   public void close() {
     CacheHandles.closeAll(modelCache);
     CacheHandles.closeAll(dataCache);
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(CacheWriter.class.getPackageName());
   }
 }

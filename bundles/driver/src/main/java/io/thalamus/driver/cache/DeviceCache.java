@@ -28,8 +28,6 @@ import java.util.Optional;
  * damaged one is refused, where it would else give wrong values.
  */
 public final class DeviceCache {
-  private static final System.Logger LOG = System.getLogger(DeviceCache.class.getPackageName());
-
   private final DeviceInfo info;
   private final CacheEngine engine;
   private final long maxFileBytes;
@@ -59,7 +57,7 @@ public final class DeviceCache {
         CacheHandles.countFault(cache, info.cacheNeeds()).or(() -> CacheHandles.fault(cache));
     if (fault.isPresent()) {
       CacheHandles.abandon(cache.modelCache(), cache.dataCache(), new IOException(fault.get()));
-      LOG.log(Level.DEBUG, "{0} does not cache a compilation: {1}", info.name(), fault.get());
+      log().log(Level.DEBUG, "{0} does not cache a compilation: {1}", info.name(), fault.get());
       return Optional.empty();
     }
     List<CacheFile> modelCache = new ArrayList<>();
@@ -75,11 +73,12 @@ public final class DeviceCache {
       CacheHandles.closeAll(modelCache);
       CacheHandles.closeAll(dataCache);
       CacheHandles.abandon(cache.modelCache(), cache.dataCache(), e);
-      LOG.log(
-          Level.DEBUG,
-          "{0} does not cache a compilation: a handle cannot be duplicated: {1}",
-          info.name(),
-          e.toString());
+      log()
+          .log(
+              Level.DEBUG,
+              "{0} does not cache a compilation: a handle cannot be duplicated: {1}",
+              info.name(),
+              e.toString());
       return Optional.empty();
     }
     return Optional.of(new CacheWriter(engine, writer(), cache.token(), modelCache, dataCache));
@@ -163,5 +162,9 @@ public final class DeviceCache {
       contents.add(CacheHandles.read(file.channel(), maxFileBytes, memory));
     }
     return contents;
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(DeviceCache.class.getPackageName());
   }
 }

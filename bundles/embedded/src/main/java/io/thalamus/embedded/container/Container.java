@@ -60,8 +60,6 @@ import java.util.zip.ZipException;
  * such bundles. Thread-safe; owned by one {@code Thalamus}.
  */
 public final class Container implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(Container.class.getPackageName());
-
   private static final String VECTORS = "jdk.incubator.vector";
   private static final String RUNTIME = "io.thalamus.runtime";
 
@@ -246,7 +244,7 @@ public final class Container implements AutoCloseable {
             try {
               listener.accept(registry.devices().stream().map(RegisteredDevice::id).toList());
             } catch (RuntimeException e) {
-              LOG.log(Level.WARNING, "a listener of devices failed", e);
+              log().log(Level.WARNING, "a listener of devices failed", e);
             }
           }
         };
@@ -390,5 +388,9 @@ public final class Container implements AutoCloseable {
       bursts.close();
       engine.close();
     }
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(Container.class.getPackageName());
   }
 }

@@ -15,8 +15,7 @@ import java.util.Map;
  * its own. The classes of the contracts are the program's. Thread-safe; closed after its framework.
  */
 final class FrameworkLoader extends URLClassLoader {
-  private static final String BUNDLES =
-      FrameworkLoader.class.getPackageName() + ".FrameworkBundles";
+  private static final String INSIDE = "io.thalamus.embedded.framework.";
 
   static {
     registerAsParallelCapable();
@@ -49,7 +48,7 @@ final class FrameworkLoader extends URLClassLoader {
   DeviceBundles start(Container parts, Map<String, String> properties) throws IOException {
     try {
       return (DeviceBundles)
-          loadClass(BUNDLES)
+          loadClass(INSIDE + "FrameworkBundles")
               .getConstructor(Container.class, Map.class)
               .newInstance(parts, Map.copyOf(properties));
     } catch (InvocationTargetException e) {
@@ -68,7 +67,7 @@ final class FrameworkLoader extends URLClassLoader {
     boolean isInside =
         name.startsWith("org.osgi.")
             || name.startsWith("org.apache.felix.")
-            || name.startsWith(BUNDLES);
+            || name.startsWith(INSIDE);
     if (!isInside) {
       return super.loadClass(name, resolve);
     }
@@ -80,7 +79,7 @@ final class FrameworkLoader extends URLClassLoader {
 
   @Override
   protected Class<?> findClass(String name) throws ClassNotFoundException {
-    if (!name.startsWith(BUNDLES)) {
+    if (!name.startsWith(INSIDE)) {
       return super.findClass(name);
     }
     String resource = name.replace('.', '/') + ".class";

@@ -24,7 +24,6 @@ import java.util.Set;
  * Immutable and thread-safe; the files, which need not exist, are shared with other processes.
  */
 final class CacheEntry {
-  private static final System.Logger LOG = System.getLogger(CacheEntry.class.getPackageName());
   private static final int NIBBLE = 4;
   private static final int LOW_BITS = 0xF;
 
@@ -271,7 +270,7 @@ final class CacheEntry {
       remove();
     } catch (IOException e) {
       // The caller is to see the device's own failure; the files fail the next check.
-      LOG.log(Level.DEBUG, "files of a failed compilation stay: {0}", e.toString());
+      log().log(Level.DEBUG, "files of a failed compilation stay: {0}", e.toString());
     }
   }
 
@@ -280,7 +279,11 @@ final class CacheEntry {
     try {
       remove(this::isEmpty);
     } catch (IOException e) {
-      LOG.log(Level.DEBUG, "empty cache files stay: {0}", e.toString());
+      log().log(Level.DEBUG, "empty cache files stay: {0}", e.toString());
     }
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(CacheEntry.class.getPackageName());
   }
 }

@@ -27,8 +27,6 @@ import java.util.Set;
  * read: its own check decides then whether what they see is whole.
  */
 final class OpenEntry {
-  private static final System.Logger LOG = System.getLogger(OpenEntry.class.getPackageName());
-
   private final CacheToken token;
   private final EntryLocks.Use use;
   private final Keeper keeper;
@@ -112,7 +110,7 @@ final class OpenEntry {
       try {
         use.share();
       } catch (IOException e) {
-        LOG.log(Level.DEBUG, "a cache entry stays locked until it is closed: {0}", e.toString());
+        log().log(Level.DEBUG, "a cache entry stays locked until it is closed: {0}", e.toString());
       }
     }
     endIfUnused();
@@ -128,7 +126,7 @@ final class OpenEntry {
     try {
       use.close();
     } catch (IOException e) {
-      LOG.log(Level.DEBUG, "a lock of a cache entry was not given back: {0}", e.toString());
+      log().log(Level.DEBUG, "a lock of a cache entry was not given back: {0}", e.toString());
     }
     keeper.ended(this);
   }
@@ -182,9 +180,13 @@ final class OpenEntry {
       try {
         channel.close();
       } catch (IOException e) {
-        LOG.log(Level.DEBUG, "a cache file was not closed in order: {0}", e.toString());
+        log().log(Level.DEBUG, "a cache file was not closed in order: {0}", e.toString());
       }
       closed(this);
     }
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(OpenEntry.class.getPackageName());
   }
 }

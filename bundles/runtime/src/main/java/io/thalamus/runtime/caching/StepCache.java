@@ -56,8 +56,6 @@ import org.osgi.service.metatype.annotations.Designate;
 @Component(service = StepCache.class, configurationPid = "io.thalamus.runtime.caching")
 @Designate(ocd = CachingSettings.class)
 public final class StepCache implements DeviceListener, AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(StepCache.class.getPackageName());
-
   private final DeviceRegistry registry;
   private final CodeDigests code;
   private final Map<Path, CacheDirectory> directories = new ConcurrentHashMap<>();
@@ -210,13 +208,14 @@ public final class StepCache implements DeviceListener, AutoCloseable {
           }
           isRefused = isVerdict(e.status());
           tell(isRefused ? Outcome.REFUSED : Outcome.UNAVAILABLE, e.getMessage());
-          LOG.log(
-              isRefused ? Level.WARNING : Level.DEBUG,
-              "{0} does not accept the stored files, and compiles {1} anew: {2} ({3})",
-              part.device().id(),
-              part.describe(),
-              e.getMessage(),
-              directory.directory());
+          log()
+              .log(
+                  isRefused ? Level.WARNING : Level.DEBUG,
+                  "{0} does not accept the stored files, and compiles {1} anew: {2} ({3})",
+                  part.device().id(),
+                  part.describe(),
+                  e.getMessage(),
+                  directory.directory());
         }
       }
       Optional<OpenEntry> files = entry.create(this);
@@ -315,11 +314,12 @@ public final class StepCache implements DeviceListener, AutoCloseable {
   /** Says it once: the next compilation would say the same. */
   private void trouble(CacheDirectory directory, IOException e) {
     String cause = CacheProblems.cause(directory.directory(), e);
-    LOG.log(
-        problems.add(directory.directory(), cause),
-        "compilations are not stored in {0}: {1}",
-        directory.directory(),
-        cause);
+    log()
+        .log(
+            problems.add(directory.directory(), cause),
+            "compilations are not stored in {0}: {1}",
+            directory.directory(),
+            cause);
   }
 
   /** Returns the reasons why the last compilations were not stored. */
@@ -482,5 +482,9 @@ public final class StepCache implements DeviceListener, AutoCloseable {
   public void close() {
     registry.removeListener(this);
     List.copyOf(open.keySet()).forEach(this::departed);
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(StepCache.class.getPackageName());
   }
 }

@@ -12,7 +12,6 @@ import java.util.concurrent.TimeUnit;
  * The machine's clocks, with one thread, which ends when nothing waits for its time. Thread-safe.
  */
 public final class SystemTime implements Timekeeper {
-  private static final System.Logger LOG = System.getLogger(SystemTime.class.getPackageName());
   private static final long IDLE_SECONDS = 5;
 
   private final ScheduledThreadPoolExecutor thread =
@@ -40,7 +39,7 @@ public final class SystemTime implements Timekeeper {
       thread.schedule(() -> run(task), delay.toNanos(), TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException e) {
       // Closed: the devices that the task is about are gone too.
-      LOG.log(Level.DEBUG, "not done, since the runtime stops");
+      log().log(Level.DEBUG, "not done, since the runtime stops");
     }
   }
 
@@ -49,7 +48,7 @@ public final class SystemTime implements Timekeeper {
       task.run();
     } catch (RuntimeException | Error e) {
       // The top of a thread: the executor would keep it to itself.
-      LOG.log(Level.ERROR, "a delayed task failed", e);
+      log().log(Level.ERROR, "a delayed task failed", e);
     }
   }
 
@@ -57,5 +56,9 @@ public final class SystemTime implements Timekeeper {
   public void close() {
     thread.shutdownNow();
     RuntimeThreads.join(thread);
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(SystemTime.class.getPackageName());
   }
 }

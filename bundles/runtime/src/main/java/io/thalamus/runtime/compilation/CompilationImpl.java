@@ -46,8 +46,6 @@ import java.util.function.Consumer;
  * began with, which is closed when the last of them is over.
  */
 final class CompilationImpl implements Compilation, ExecutionHost {
-  private static final System.Logger LOG = System.getLogger(CompilationImpl.class.getPackageName());
-
   /** Of an operation in the model, in its plan and in what a device needs to call it: measured. */
   private static final int BYTES_OF_OPERATION = 1 << 12;
 
@@ -233,10 +231,11 @@ final class CompilationImpl implements Compilation, ExecutionHost {
     // The same trouble at every request would drown the log.
     boolean isNews = !reason.equals(lastReason);
     lastReason = reason;
-    LOG.log(
-        isNews && options.fallback() == Fallback.WARN ? Level.WARNING : Level.DEBUG,
-        "repeated elsewhere: {0}",
-        reason);
+    log()
+        .log(
+            isNews && options.fallback() == Fallback.WARN ? Level.WARNING : Level.DEBUG,
+            "repeated elsewhere: {0}",
+            reason);
   }
 
   @Override
@@ -259,7 +258,7 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   @Override
   public void excludeDevice(ExecutionStep step) {
     if (preparer.avoid(step.device())) {
-      LOG.log(Level.DEBUG, "a compilation does without {0} from now on", step.device().id());
+      log().log(Level.DEBUG, "a compilation does without {0} from now on", step.device().id());
       compiler.requestReplan(this);
     }
   }
@@ -359,5 +358,9 @@ final class CompilationImpl implements Compilation, ExecutionHost {
     pools.close();
     compiler.closed(this);
     onClose.accept(this);
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(CompilationImpl.class.getPackageName());
   }
 }

@@ -48,8 +48,6 @@ import org.osgi.service.component.annotations.Reference;
  */
 @Component(service = Compiler.class)
 public final class Compiler implements DeviceListener, AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(Compiler.class.getPackageName());
-
   private final DeviceRegistry registry;
   private final Policies policies;
   private final AsyncThreads asyncThreads;
@@ -265,12 +263,12 @@ public final class Compiler implements DeviceListener, AutoCloseable {
       boolean isMoved = compilation.replan();
       outcome = isMoved ? "moved" : "unchanged";
       if (isMoved) {
-        LOG.log(Level.DEBUG, "a compilation moved to another plan");
+        log().log(Level.DEBUG, "a compilation moved to another plan");
       }
     } catch (NeuralNetworksException e) {
       message = e.getMessage();
       // The plan it has stays; its executions will tell their callers what is wrong.
-      LOG.log(Level.DEBUG, "a compilation keeps its plan: {0}", message);
+      log().log(Level.DEBUG, "a compilation keeps its plan: {0}", message);
     }
     if (event != null) {
       event.finish(outcome, message);
@@ -284,5 +282,9 @@ public final class Compiler implements DeviceListener, AutoCloseable {
     policies.removeListener(policyListener);
     replanThread.close();
     live.forEach(CompilationImpl::close);
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(Compiler.class.getPackageName());
   }
 }

@@ -27,8 +27,6 @@ import org.osgi.service.component.annotations.ReferencePolicyOption;
  */
 @Component(service = ModelRules.class)
 public final class NnapiRules implements ModelRules {
-  private static final System.Logger LOG = System.getLogger(NnapiRules.class.getPackageName());
-
   private final List<OperationExtension> extensions = new ArrayList<>();
   private volatile OperationCatalog catalog = OperationCatalog.standard();
 
@@ -54,7 +52,7 @@ public final class NnapiRules implements ModelRules {
       try {
         all = all.with(extension);
       } catch (IllegalArgumentException e) {
-        LOG.log(Level.WARNING, "an extension is refused: {0}", e.getMessage());
+        log().log(Level.WARNING, "an extension is refused: {0}", e.getMessage());
       }
     }
     catalog = all;
@@ -78,8 +76,12 @@ public final class NnapiRules implements ModelRules {
       return catalog.validator().level(model, graph, operation);
     } catch (ValidationException e) {
       // An extension that has come since the model was checked: the device judges.
-      LOG.log(Level.DEBUG, "{0}: {1}", operation.type().text(), e.getMessage());
+      log().log(Level.DEBUG, "{0}: {1}", operation.type().text(), e.getMessage());
       return FeatureLevel.V1_3;
     }
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(NnapiRules.class.getPackageName());
   }
 }

@@ -26,8 +26,6 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 @Component(service = Policies.class, configurationPid = "io.thalamus.runtime.partitioning")
 @Designate(ocd = Policies.Settings.class)
 public final class Policies {
-  private static final System.Logger LOG = System.getLogger(Policies.class.getPackageName());
-
   private final List<PartitionPolicy> policies = new CopyOnWriteArrayList<>();
   private final List<Consumer<String>> listeners = new CopyOnWriteArrayList<>();
   private final PartitionPolicy nnapi = new NnapiPolicy();
@@ -133,12 +131,16 @@ public final class Policies {
       return new Choice(nnapi, "");
     }
     String remark = "the partition policy " + name + " is not here; nnapi decided";
-    LOG.log(Level.WARNING, remark);
+    log().log(Level.WARNING, remark);
     return new Choice(nnapi, remark);
   }
 
   /** Returns the policy that decides when all others fail. */
   PartitionPolicy nnapi() {
     return nnapi;
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(Policies.class.getPackageName());
   }
 }

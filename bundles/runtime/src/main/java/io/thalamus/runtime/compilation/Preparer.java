@@ -51,8 +51,6 @@ import java.util.stream.Collectors;
  * which devices the model is too much for.
  */
 final class Preparer {
-  private static final System.Logger LOG = System.getLogger(Preparer.class.getPackageName());
-
   private final Policies policies;
   private final ModelRules rules;
   private final Measurements measurements;
@@ -222,11 +220,12 @@ final class Preparer {
   }
 
   private void logFallback(String what, NeuralNetworksException reason) {
-    LOG.log(
-        options.fallback() == Fallback.WARN ? Level.WARNING : Level.DEBUG,
-        "{0}: {1}",
-        what,
-        reason.getMessage());
+    log()
+        .log(
+            options.fallback() == Fallback.WARN ? Level.WARNING : Level.DEBUG,
+            "{0}: {1}",
+            what,
+            reason.getMessage());
   }
 
   private PrepareConfig config() {
@@ -461,5 +460,9 @@ final class Preparer {
 
   private static Optional<RegisteredDevice> reference(List<RegisteredDevice> devices) {
     return devices.stream().filter(RegisteredDevice::isReference).findFirst();
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(Preparer.class.getPackageName());
   }
 }

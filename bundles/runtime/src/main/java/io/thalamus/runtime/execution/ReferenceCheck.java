@@ -29,8 +29,6 @@ import java.util.Optional;
  * its own. Used by the one thread that executes.
  */
 final class ReferenceCheck {
-  private static final System.Logger LOG = System.getLogger(ReferenceCheck.class.getPackageName());
-
   private final ExecutionHost host;
   private final ExecutionConfig config;
 
@@ -64,7 +62,7 @@ final class ReferenceCheck {
       reference =
           prepared.reference().get(config.control(), () -> host.prepareOnReference(step, config));
     } catch (NeuralNetworksException e) {
-      LOG.log(Level.DEBUG, "{0} is not compared with the reference: {1}", name, e.getMessage());
+      log().log(Level.DEBUG, "{0} is not compared with the reference: {1}", name, e.getMessage());
       return Optional.empty();
     }
     long bytes = room.stream().mapToLong(value -> TemporariesLayout.align(value.length())).sum();
@@ -95,7 +93,7 @@ final class ReferenceCheck {
       }
       return difference;
     } catch (SharedMemoryException e) {
-      LOG.log(Level.DEBUG, "{0} is not compared with the reference: {1}", name, e.getMessage());
+      log().log(Level.DEBUG, "{0} is not compared with the reference: {1}", name, e.getMessage());
       return Optional.empty();
     }
   }
@@ -178,5 +176,9 @@ final class ReferenceCheck {
               shape));
     }
     return expected;
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(ReferenceCheck.class.getPackageName());
   }
 }

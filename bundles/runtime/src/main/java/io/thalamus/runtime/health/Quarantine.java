@@ -19,8 +19,6 @@ import java.util.Optional;
  * Thread-safe. Owns the probe of what a device computed wrongly.
  */
 final class Quarantine implements DeviceMonitor {
-  private static final System.Logger LOG = System.getLogger(Quarantine.class.getPackageName());
-
   /** With so many threads stuck in it, a device is not even probed. */
   private static final int MOST_STUCK = 4;
 
@@ -72,7 +70,7 @@ final class Quarantine implements DeviceMonitor {
   /** Logs a failure, and none that is like the one before it. */
   private void tell(String what) {
     if (!health.snapshot(List.of()).lastFailure().equals(Optional.of(what))) {
-      LOG.log(Level.WARNING, "device {0} failed: {1}", device.id(), what);
+      log().log(Level.WARNING, "device {0} failed: {1}", device.id(), what);
     }
   }
 
@@ -104,19 +102,20 @@ final class Quarantine implements DeviceMonitor {
   private boolean quarantine(String reason, Optional<? extends Probe> again) {
     // Without the reference, nothing would be left to answer.
     if (device.isReference()) {
-      LOG.log(Level.WARNING, "device {0}, the reference: {1}", device.id(), reason);
+      log().log(Level.WARNING, "device {0}, the reference: {1}", device.id(), reason);
       return false;
     }
     Optional<Duration> delay = health.quarantine();
     if (delay.isEmpty()) {
       return false;
     }
-    LOG.log(
-        Level.WARNING,
-        "device {0} goes into quarantine for {1} ms: {2}",
-        device.id(),
-        delay.get().toMillis(),
-        reason);
+    log()
+        .log(
+            Level.WARNING,
+            "device {0} goes into quarantine for {1} ms: {2}",
+            device.id(),
+            delay.get().toMillis(),
+            reason);
     QuarantineEvent.tell(device.id(), "begins", reason, delay.get());
     exchange(again);
     if (device.isLeaving()) {
@@ -151,12 +150,13 @@ final class Quarantine implements DeviceMonitor {
     if (failure.isPresent()) {
       Duration delay = health.prolong();
       device.suspend(failure.get());
-      LOG.log(
-          Level.WARNING,
-          "device {0} stays in quarantine for {1} ms: {2}",
-          device.id(),
-          delay.toMillis(),
-          failure.get());
+      log()
+          .log(
+              Level.WARNING,
+              "device {0} stays in quarantine for {1} ms: {2}",
+              device.id(),
+              delay.toMillis(),
+              failure.get());
       QuarantineEvent.tell(device.id(), "goes on", failure.get(), delay);
       device.time().after(delay, this::probe);
       return;
@@ -165,7 +165,7 @@ final class Quarantine implements DeviceMonitor {
       return;
     }
     close();
-    LOG.log(Level.INFO, "device {0} comes back from quarantine", device.id());
+    log().log(Level.INFO, "device {0} comes back from quarantine", device.id());
     QuarantineEvent.tell(device.id(), "ends", "", Duration.ZERO);
     device.resume();
     // Last: a failure before that does not suspend the device while it is being resumed.
@@ -183,5 +183,9 @@ final class Quarantine implements DeviceMonitor {
     } catch (SharedMemoryException.Exhausted e) {
       return Optional.of("it could not be tried: " + e.getMessage());
     }
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(Quarantine.class.getPackageName());
   }
 }

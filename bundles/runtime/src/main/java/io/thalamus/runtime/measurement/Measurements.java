@@ -35,8 +35,6 @@ import org.osgi.service.component.annotations.ReferencePolicy;
  */
 @Component(service = Measurements.class)
 public final class Measurements implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(Measurements.class.getPackageName());
-
   /** The assumed cost of a step when nothing was measured: a call, or one in another thread. */
   private static final double USUAL_CALL_NANOS = 8_000;
 
@@ -239,7 +237,9 @@ public final class Measurements implements AutoCloseable {
           times.put(device, table.get().merge(device, of(device)));
           unsaved.remove(device);
         } catch (IOException e) {
-          LOG.log(Level.WARNING, "measurements of {0} cannot be stored: {1}", device, e.toString());
+          log()
+              .log(
+                  Level.WARNING, "measurements of {0} cannot be stored: {1}", device, e.toString());
         }
       }
     }
@@ -249,5 +249,9 @@ public final class Measurements implements AutoCloseable {
   @Override
   public void close() {
     flush();
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(Measurements.class.getPackageName());
   }
 }

@@ -52,8 +52,6 @@ import org.osgi.service.metatype.annotations.Designate;
     configurationPid = "io.thalamus.runtime.devices")
 @Designate(ocd = DeviceSettings.class)
 public final class DeviceRegistry implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(DeviceRegistry.class.getPackageName());
-
   private final Object lock = new Object();
   private final List<RegisteredDevice> present = new ArrayList<>();
   private final List<RegisteredDevice> departed = new ArrayList<>();
@@ -148,7 +146,7 @@ public final class DeviceRegistry implements AutoCloseable {
   }
 
   private static void refused(String name, String why) {
-    LOG.log(Level.WARNING, "device {0} is refused: {1}", name, why);
+    log().log(Level.WARNING, "device {0} is refused: {1}", name, why);
   }
 
   /** Lets a device go, and returns when no call runs on it but abandoned ones. */
@@ -196,7 +194,6 @@ public final class DeviceRegistry implements AutoCloseable {
     if (device.isOnTrial()) {
       return;
     }
-    LOG.log(Level.DEBUG, "device {0} {1} serves", device.id(), device.info().version());
     changed();
     listeners.forEach(listener -> listener.arrived(device));
   }
@@ -212,13 +209,14 @@ public final class DeviceRegistry implements AutoCloseable {
     int stuck = device.drain(Duration.ofMillis(settings.drainMillis()));
     listeners.forEach(listener -> listener.departed(device));
     if (stuck > 0) {
-      LOG.log(
-          Level.WARNING,
-          "device {0} left with {1} calls still running after {2} ms: {3}",
-          device.id(),
-          stuck,
-          settings.drainMillis(),
-          device.health().stuckCalls());
+      log()
+          .log(
+              Level.WARNING,
+              "device {0} left with {1} calls still running after {2} ms: {3}",
+              device.id(),
+              stuck,
+              settings.drainMillis(),
+              device.health().stuckCalls());
     }
   }
 
@@ -362,5 +360,9 @@ public final class DeviceRegistry implements AutoCloseable {
     callThreads.shutdown();
     left.forEach(RegisteredDevice::abandon);
     time.close();
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(DeviceRegistry.class.getPackageName());
   }
 }

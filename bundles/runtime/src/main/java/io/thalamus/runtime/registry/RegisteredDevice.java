@@ -53,9 +53,6 @@ public final class RegisteredDevice {
   /** The name of the CPU device that everything falls back to. */
   public static final String REFERENCE_NAME = "thalamus-cpu";
 
-  private static final System.Logger LOG =
-      System.getLogger(RegisteredDevice.class.getPackageName());
-
   private final String id;
   private final DeviceInfo info;
   private final boolean isOnTrial;
@@ -445,7 +442,7 @@ public final class RegisteredDevice {
         answer -> {
           if (answer instanceof Failed<Void> failed) {
             // The next ones must be closed all the same; there is nobody who could mend this one.
-            LOG.log(Level.WARNING, id + " failed to close " + what, failed.thrown());
+            log().log(Level.WARNING, id + " failed to close " + what, failed.thrown());
           }
         };
     warn.accept(supervisor.close(answerTime(), closing, warn));
@@ -508,5 +505,9 @@ public final class RegisteredDevice {
   @Override
   public String toString() {
     return id;
+  }
+
+  private static System.Logger log() {
+    return System.getLogger(RegisteredDevice.class.getPackageName());
   }
 }

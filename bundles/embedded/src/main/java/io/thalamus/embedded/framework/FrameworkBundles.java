@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.embedded.container;
+package io.thalamus.embedded.framework;
 
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.burst.BurstService;
 import io.thalamus.burst.QueueBurstService;
 import io.thalamus.cache.CacheEngine;
+import io.thalamus.embedded.container.Container;
+import io.thalamus.embedded.container.DeviceBundles;
 import io.thalamus.hal.Device;
 import io.thalamus.memory.files.Digests;
 import io.thalamus.model.reader.ModelReader;
