@@ -46,6 +46,12 @@ public record Taps(
   /** Floats of a tap between what is multiplied and what is called for. */
   private static final int AHEAD = 16;
 
+  /** Results of a block that are so few that memory bounds the time, not what is multiplied. */
+  private static final int FEW_ROWS = 2;
+
+  /** Bytes instead of these floats then: as many as memory has to be asked for at a time. */
+  private static final int BYTES_AHEAD = 12 << 10;
+
   /** Returns the function: o0 is the source, o1 the result, o2 the panel. */
   @Override
   public Function write(Emitter emitter) {
@@ -112,9 +118,10 @@ public record Taps(
     if ((long) height * width * run * step < MOST_KEPT) {
       return;
     }
+    int ahead = rows <= FEW_ROWS ? BYTES_AHEAD : AHEAD * step;
     for (int at = tap * step; at < (tap + 1) * step; at += LINE / 2) {
       if (at % LINE == 0) {
-        emitter.assembler().prefetcht0(Address.at(Gpr.RAX, at + AHEAD * step));
+        emitter.assembler().prefetcht0(Address.at(Gpr.RAX, at + ahead));
       }
     }
   }
