@@ -6,6 +6,7 @@ import io.thalamus.operations.Convolution.Parameters;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
 import io.thalamus.x86.kernel.Depthwise;
+import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.Strided;
 import io.thalamus.x86.kernel.Sums;
 import java.util.ArrayList;
@@ -106,9 +107,11 @@ final class Channels {
     List<Lines> all = lines();
     for (int batch = 0; batch < input.dimension(0); batch++) {
       for (Lines lines : all) {
+        List<Function> functions = panels.stream().map(panel -> function(lines, panel)).toList();
         for (int line = 0; line < lines.count(); line += most) {
-          for (Panel panel : panels) {
-            call(lines, line, Math.min(most, lines.count() - line), panel, batch);
+          int count = Math.min(most, lines.count() - line);
+          for (int i = 0; i < functions.size(); i++) {
+            call(functions.get(i), lines, line, count, panels.get(i), batch);
           }
         }
       }
@@ -133,9 +136,8 @@ final class Channels {
     return all;
   }
 
-  private void call(Lines lines, int line, int count, Panel panel, int batch) {
-    Depthwise function =
-        new Depthwise(
+  private Function function(Lines lines, Panel panel) {
+    return new Depthwise(
             panel.at().place() == null,
             new Sums(
                 false,
@@ -151,7 +153,11 @@ final class Channels {
             input.dimension(2),
             result.dimension(2),
             cell,
-            height.stride() * input.dimension(2) * cell);
+            height.stride() * input.dimension(2) * cell)
+        .emit(program.emitter());
+  }
+
+  private void call(Function function, Lines lines, int line, int count, Panel panel, int batch) {
     long from = (long) batch * input.dimension(1) + lines.from() + (long) line * height.stride();
     long to = (long) batch * result.dimension(1) + lines.first() + line;
     long channel = (long) panel.channel() * Float.BYTES;

@@ -104,9 +104,8 @@ final class Scaling {
   static boolean isPossible(Accumulation accumulation, int[] bias, long products) {
     List<Requantization> factors = accumulation.output();
     boolean isAway = isAway(factors, accumulation.outputZeroPoint(), accumulation.activation());
-    List<Channel> channels = factors.stream().map(factor -> channel(factor, isAway)).toList();
-    for (int c = 0; c < channels.size(); c++) {
-      Channel channel = channels.get(c);
+    for (int c = 0; c < factors.size(); c++) {
+      Channel channel = channel(factors.get(c), isAway);
       long largest = products + (bias.length == 0 ? 0 : Math.abs((long) bias[c]));
       long rounded =
           (Math.min(largest, 1L << 31) * factors.get(c).multiplier() >> 31) + channel.half();

@@ -90,12 +90,8 @@ record Weights(
       return constant.isPresent();
     }
 
-    ByteBuffer bytes(long element, int count) {
-      return ByteBuffer.wrap(
-          constant
-              .orElseThrow()
-              .asSlice(element * Float.BYTES, (long) count * Float.BYTES)
-              .toArray(ValueLayout.JAVA_BYTE));
+    ByteBuffer bytes() {
+      return ByteBuffer.wrap(constant.orElseThrow().toArray(ValueLayout.JAVA_BYTE));
     }
 
     /** Copies some of the numbers, if they are known. */
@@ -135,6 +131,9 @@ record Weights(
 
     private float[] rows = {};
 
+    /** The bias of all channels, if it is known. */
+    private Optional<ByteBuffer> known = Optional.empty();
+
     /**
      * A packer.
      *
@@ -151,6 +150,9 @@ record Weights(
      * @param vectors of a panel; the last one may have fewer
      */
     List<Panel> pack(int channels, int vectors) {
+      if (isConstant()) {
+        known = bias.map(Source::bytes);
+      }
       List<Panel> panels = new ArrayList<>();
       int width = vectors * program.emitter().lanes();
       for (int channel = 0; channel < channels; channel += width) {
@@ -180,7 +182,7 @@ record Weights(
     private Key key(Identity identity, int channel, int channels, int padded) {
       return new Key(
           identity,
-          bias.map(source -> source.bytes(channel, channels)),
+          known.map(all -> all.slice(channel * Float.BYTES, channels * Float.BYTES)),
           first,
           depthStep,
           channelStep,
@@ -206,13 +208,13 @@ record Weights(
           numbers.copy(from + k * depthStep, channels, packed, (1 + k) * padded);
         }
       } else {
-        if (rows.length < channels * depth) {
-          rows = new float[channels * depth];
+        int step = Math.toIntExact(channelStep);
+        int count = (channels - 1) * step + depth;
+        if (rows.length < count) {
+          rows = new float[count];
         }
-        for (int c = 0; c < channels; c++) {
-          numbers.copy(from + c * channelStep, depth, rows, c * depth);
-        }
-        transpose(rows, depth, channels, packed, padded);
+        numbers.copy(from, count, rows, 0);
+        transpose(rows, step, depth, channels, packed, padded);
       }
       return MemorySegment.ofArray(packed).asSlice(0, (long) length * Float.BYTES);
     }
@@ -260,11 +262,12 @@ record Weights(
    * Writes what stands in rows into columns, behind the first row: in blocks that stay in a cache,
    * and in a loop that is short enough for the JVM to compile soon.
    */
-  private static void transpose(float[] from, int depth, int channels, float[] to, int step) {
+  private static void transpose(
+      float[] from, int rowStep, int depth, int channels, float[] to, int step) {
     for (int begin = 0; begin < depth; begin += BLOCK) {
       int end = Math.min(depth, begin + BLOCK);
       for (int c = 0; c < channels; c++) {
-        int row = c * depth;
+        int row = c * rowStep;
         int at = (1 + begin) * step + c;
         for (int k = begin; k < end; k++, at += step) {
           to[at] = from[row + k];
