@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.model;
 
-import java.util.Arrays;
-import java.util.Map;
 import java.util.Optional;
-import java.util.function.Function;
-import java.util.stream.Collectors;
 
 /** The operations of NNAPI 1.0 to 1.3, spelled and numbered as there. */
 public enum OperationCode implements OperationType {
@@ -112,9 +108,8 @@ public enum OperationCode implements OperationType {
   FILL(100),
   RANK(101);
 
-  private static final Map<Integer, OperationCode> BY_CODE =
-      Arrays.stream(values())
-          .collect(Collectors.toUnmodifiableMap(OperationCode::code, Function.identity()));
+  /** Without a gap, so that a code is an index. */
+  private static final OperationCode[] BY_CODE = values();
 
   private final int code;
 
@@ -134,6 +129,6 @@ public enum OperationCode implements OperationType {
 
   /** The operation with this number, or empty where NNAPI 1.3 has none. */
   public static Optional<OperationCode> ofCode(int code) {
-    return Optional.ofNullable(BY_CODE.get(code));
+    return code < 0 || code >= BY_CODE.length ? Optional.empty() : Optional.of(BY_CODE[code]);
   }
 }

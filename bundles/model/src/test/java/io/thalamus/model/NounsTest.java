@@ -20,9 +20,13 @@ class NounsTest {
     Set<Integer> codes =
         Arrays.stream(OperationCode.values()).map(OperationCode::code).collect(Collectors.toSet());
     assertEquals(IntStream.rangeClosed(0, 101).boxed().collect(Collectors.toSet()), codes);
+    for (OperationCode code : OperationCode.values()) {
+      assertEquals(code, OperationCode.ofCode(code.code()).orElseThrow());
+    }
     assertEquals(OperationCode.CONV_2D, OperationCode.ofCode(3).orElseThrow());
     assertEquals(OperationCode.RANK, OperationCode.ofCode(101).orElseThrow());
     assertTrue(OperationCode.ofCode(102).isEmpty());
+    assertTrue(OperationCode.ofCode(-1).isEmpty());
   }
 
   @Test

@@ -5,25 +5,27 @@ import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.operations.extension.ThalamusExtension;
+import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * The operations of NNAPI and of {@link ThalamusExtension}. A family is defined when one of its
  * operations is looked for: to define all takes longer than to compile a small model. Thread-safe.
  */
 final class StandardOperations {
-  private final Set<OperationType> types =
-      Stream.concat(Stream.of(OperationCode.values()), ThalamusExtension.types().stream())
-          .collect(Collectors.toUnmodifiableSet());
+  private final Set<OperationType> types = new HashSet<>(List.of(OperationCode.values()));
   private final Map<OperationType, OperationDefinition> defined = new ConcurrentHashMap<>();
 
+  StandardOperations() {
+    types.addAll(ThalamusExtension.types());
+  }
+
   Set<OperationType> types() {
-    return types;
+    return Collections.unmodifiableSet(types);
   }
 
   /** Returns the definition of an operation, or null where it is none of these. */

@@ -26,18 +26,16 @@ import io.thalamus.runtime.registry.DeviceListener;
 import io.thalamus.runtime.registry.DeviceRegistry;
 import io.thalamus.runtime.registry.DeviceSettings;
 import io.thalamus.runtime.registry.RegisteredDevice;
+import io.thalamus.runtime.registry.UsualDeviceSettings;
 import io.thalamus.runtime.search.SearchPolicy;
 import io.thalamus.simd.SimdDevice;
-import io.thalamus.simd.SimdSettings;
 import io.thalamus.tflite.TfliteReader;
 import io.thalamus.x86.X86Device;
-import io.thalamus.x86.X86Settings;
 import io.thalamus.x86.X86Start;
 import io.thalamus.x86.code.Machine;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.System.Logger.Level;
-import java.lang.annotation.Annotation;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -47,9 +45,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
-import java.util.function.ToIntFunction;
 import java.util.jar.JarFile;
 import java.util.jar.Manifest;
 import java.util.zip.ZipException;
@@ -63,6 +61,9 @@ public final class Container implements AutoCloseable {
   private static final String VECTORS = "jdk.incubator.vector";
   private static final String RUNTIME = "io.thalamus.runtime";
 
+  /** Looked at beside all else: to link native calls takes a third of the start. */
+  private final CompletableFuture<Machine> probed = CompletableFuture.supplyAsync(Machine::probe);
+
   private final Path folder;
   private final Optional<Path> storage;
   private final List<String> problems = new ArrayList<>();
@@ -73,7 +74,7 @@ public final class Container implements AutoCloseable {
   private final AsyncThreads threads = new AsyncThreads();
   private final NnapiRules rules = new NnapiRules();
   private final DeviceRegistry registry =
-      new DeviceRegistry(Settings.of(DeviceSettings.class, Map.of()), new Health());
+      new DeviceRegistry(new UsualDeviceSettings(), new Health());
   private final Policies policies = new Policies(NnapiPolicy.NAME);
   private final StepCache cache =
       new StepCache(registry, this::digest, CachingSettings.QUOTA_BYTES);
@@ -113,24 +114,16 @@ public final class Container implements AutoCloseable {
     if (ModuleLayer.boot().findModule(VECTORS).isPresent()) {
       add(
           "simd",
-          (given, own, serving) ->
-              new SimdDevice(
-                  version, threads(SimdSettings.class, SimdSettings::threads, given), own, serving),
+          (given, own, serving) -> new SimdDevice(version, threads(given), own, serving),
           SimdDevice::close);
     } else {
       problems.add("the device simd is not available: start java with --add-modules=" + VECTORS);
     }
-    Machine machine = Machine.probe();
+    Machine machine = probed.join();
     if (machine.best().isPresent()) {
       add(
           "x86",
-          (given, own, serving) ->
-              new X86Device(
-                  version,
-                  machine,
-                  threads(X86Settings.class, X86Settings::threads, given),
-                  own,
-                  serving),
+          (given, own, serving) -> new X86Device(version, machine, threads(given), own, serving),
           X86Device::close);
     } else if (!Machine.isForeign()) {
       problems.add(X86Start.problem(machine));
@@ -139,10 +132,8 @@ public final class Container implements AutoCloseable {
     builtIns.forEach(BuiltInDevice::start);
   }
 
-  /** Returns the setting of this name; nothing is made for it, which takes long, if it is usual. */
-  private static <A extends Annotation> int threads(
-      Class<A> type, ToIntFunction<A> threads, Map<String, ?> settings) {
-    return settings.isEmpty() ? 0 : threads.applyAsInt(Settings.of(type, settings));
+  private static int threads(Map<String, ?> settings) {
+    return Settings.number("threads", settings);
   }
 
   private <D extends Device> void add(String id, BuiltInDevice.Maker<D> maker, Consumer<D> closer) {

@@ -38,7 +38,10 @@ final class Settings {
     for (Method method : type.getDeclaredMethods()) {
       Object given = settings.get(method.getName());
       values.put(
-          method.getName(), given == null ? method.getDefaultValue() : converted(given, method));
+          method.getName(),
+          given == null
+              ? method.getDefaultValue()
+              : converted(given, method.getName(), method.getReturnType()));
     }
     Object made =
         Proxy.newProxyInstance(
@@ -48,19 +51,30 @@ final class Settings {
     return type.cast(made);
   }
 
-  private static Object converted(Object value, Method setting) {
+  /**
+   * Returns the setting of this name, or 0 if it is missing. No annotation is made for it, which
+   * takes long.
+   *
+   * @throws IllegalArgumentException if it is no number
+   */
+  static int number(String name, Map<String, ?> settings) {
+    Object given = settings.get(name);
+    return given == null ? 0 : (int) converted(given, name, int.class);
+  }
+
+  private static Object converted(Object value, String name, Class<?> type) {
     String text = value.toString();
     try {
-      return switch (setting.getReturnType().getName()) {
+      return switch (type.getName()) {
         case "int" -> value instanceof Number number ? number.intValue() : Integer.parseInt(text);
         case "long" -> value instanceof Number number ? number.longValue() : Long.parseLong(text);
         case "double" ->
             value instanceof Number number ? number.doubleValue() : Double.parseDouble(text);
         case "java.lang.String" -> text;
-        default -> throw new IllegalStateException("no conversion to " + setting);
+        default -> throw new IllegalStateException("no conversion to " + type);
       };
     } catch (NumberFormatException e) {
-      throw new IllegalArgumentException(setting.getName() + " is no number: " + text, e);
+      throw new IllegalArgumentException(name + " is no number: " + text, e);
     }
   }
 

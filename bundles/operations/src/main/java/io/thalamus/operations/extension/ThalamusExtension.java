@@ -8,8 +8,6 @@ import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.Pooling;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * The extension {@code io.thalamus}: part of the standard catalog, and known by the CPU device.
@@ -203,19 +201,16 @@ public final class ThalamusExtension {
    * Operations of NNAPI with those of the same names here, which differ in their rounding alone.
    */
   public static final Map<OperationCode, ExtensionOperationType> ROUNDED =
-      Stream.of(
-              CONV_2D,
-              DEPTHWISE_CONV_2D,
-              GROUPED_CONV_2D,
-              FULLY_CONNECTED,
-              QUANTIZE,
-              ADD,
-              SUB,
-              MUL,
-              AVERAGE_POOL_2D)
-          .collect(
-              Collectors.toUnmodifiableMap(
-                  type -> OperationCode.valueOf(type.name()), type -> type));
+      Map.of(
+          OperationCode.CONV_2D, CONV_2D,
+          OperationCode.DEPTHWISE_CONV_2D, DEPTHWISE_CONV_2D,
+          OperationCode.GROUPED_CONV_2D, GROUPED_CONV_2D,
+          OperationCode.FULLY_CONNECTED, FULLY_CONNECTED,
+          OperationCode.QUANTIZE, QUANTIZE,
+          OperationCode.ADD, ADD,
+          OperationCode.SUB, SUB,
+          OperationCode.MUL, MUL,
+          OperationCode.AVERAGE_POOL_2D, AVERAGE_POOL_2D);
 
   /** In the order of their codes. */
   private static final List<ExtensionOperationType> TYPES =

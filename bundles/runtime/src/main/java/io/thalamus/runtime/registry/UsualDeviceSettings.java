@@ -4,8 +4,8 @@ package io.thalamus.runtime.registry;
 import java.lang.annotation.Annotation;
 
 /**
- * The default settings, without the proxy that the JVM makes for an annotation: to make the first one
- * takes longer than to make a device. Stateless.
+ * The default settings, without the proxy that the JVM makes for an annotation: to make the first
+ * one takes longer than to make a device. Stateless.
  */
 public final class UsualDeviceSettings implements DeviceSettings {
   @Override
