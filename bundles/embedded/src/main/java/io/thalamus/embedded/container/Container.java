@@ -62,7 +62,9 @@ public final class Container implements AutoCloseable {
   private static final String RUNTIME = "io.thalamus.runtime";
 
   /** Looked at beside all else: to link native calls takes a third of the start. */
-  private final CompletableFuture<Machine> probed = CompletableFuture.supplyAsync(Machine::probe);
+  private final CompletableFuture<Machine> probed =
+      CompletableFuture.supplyAsync(
+          Machine::probe, probe -> Thread.ofPlatform().name("thalamus-probe").start(probe));
 
   private final Path folder;
   private final Optional<Path> storage;
