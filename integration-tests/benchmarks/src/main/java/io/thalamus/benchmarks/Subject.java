@@ -135,8 +135,10 @@ record Subject(
     }
     List<Elements> outputs =
         first.outputs().stream().map(output -> output.tensor().type()).toList();
+    // A network that takes bytes computes in them, whatever it gives.
     boolean isFloat =
-        outputs.stream().allMatch(type -> type == Elements.FLOAT32 || type == Elements.FLOAT16);
+        Stream.concat(outputs.stream(), first.inputs().stream().map(input -> input.tensor().type()))
+            .allMatch(type -> type == Elements.FLOAT32 || type == Elements.FLOAT16);
     return new Subject(
         model.name(),
         Map.of(model.format(), model.model()),
