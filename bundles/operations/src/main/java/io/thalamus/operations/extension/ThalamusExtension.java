@@ -6,6 +6,8 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.operations.Convolution;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.Pooling;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 
@@ -18,6 +20,9 @@ import java.util.Map;
 public final class ThalamusExtension {
   /** The name of the extension. */
   public static final String NAME = "io.thalamus";
+
+  /** All that {@link #type} makes, which is in the order of their codes. */
+  private static final List<ExtensionOperationType> TYPES = new ArrayList<>();
 
   /**
    * Products of matrices. Inputs: two tensors of rank 2 or higher, whose dimensions before the last
@@ -212,50 +217,17 @@ public final class ThalamusExtension {
           OperationCode.MUL, MUL,
           OperationCode.AVERAGE_POOL_2D, AVERAGE_POOL_2D);
 
-  /** In the order of their codes. */
-  private static final List<ExtensionOperationType> TYPES =
-      List.of(
-          BATCH_MATMUL,
-          PACK,
-          MIRROR_PAD,
-          REVERSE,
-          GATHER_ND,
-          SQUARED_DIFFERENCE,
-          FLOOR_DIV,
-          ERF,
-          LAYER_NORMALIZATION,
-          AS_STRIDED,
-          CONCATENATION,
-          CAST,
-          NON_ZERO,
-          UNIQUE,
-          NON_MAX_SUPPRESSION,
-          ATAN2,
-          BITWISE_XOR,
-          RIGHT_SHIFT,
-          BITCAST,
-          CONV_2D,
-          DEPTHWISE_CONV_2D,
-          GROUPED_CONV_2D,
-          FULLY_CONNECTED,
-          QUANTIZE,
-          ADD,
-          SUB,
-          MUL,
-          AVERAGE_POOL_2D,
-          ROI_ALIGN,
-          DYNAMIC_QUANTIZE_LINEAR,
-          MATMUL_INTEGER);
-
   private ThalamusExtension() {}
 
   private static ExtensionOperationType type(int code, String name) {
-    return new ExtensionOperationType(NAME, code, name);
+    ExtensionOperationType type = new ExtensionOperationType(NAME, code, name);
+    TYPES.add(type);
+    return type;
   }
 
   /** Returns the operations of the extension. */
   public static List<ExtensionOperationType> types() {
-    return TYPES;
+    return Collections.unmodifiableList(TYPES);
   }
 
   /** Returns the definitions of one of {@link #types} and of those that are defined with it. */

@@ -10,72 +10,72 @@ import java.lang.annotation.Annotation;
 public final class UsualDeviceSettings implements DeviceSettings {
   @Override
   public long drainMillis() {
-    return 5_000;
+    return DRAIN_MILLIS;
   }
 
   @Override
   public long executionFloorMillis() {
-    return 3_000;
+    return EXECUTION_FLOOR_MILLIS;
   }
 
   @Override
   public int executionFactor() {
-    return 10;
+    return EXECUTION_FACTOR;
   }
 
   @Override
   public long firstExecutionMillis() {
-    return 30_000;
+    return FIRST_EXECUTION_MILLIS;
   }
 
   @Override
   public long prepareMillis() {
-    return 60_000;
+    return PREPARE_MILLIS;
   }
 
   @Override
   public long answerMillis() {
-    return 10_000;
+    return ANSWER_MILLIS;
   }
 
   @Override
   public int failures() {
-    return 5;
+    return FAILURES;
   }
 
   @Override
   public long windowMillis() {
-    return 30_000;
+    return WINDOW_MILLIS;
   }
 
   @Override
   public long quarantineMillis() {
-    return 1_000;
+    return QUARANTINE_MILLIS;
   }
 
   @Override
   public long longestQuarantineMillis() {
-    return 600_000;
+    return LONGEST_QUARANTINE_MILLIS;
   }
 
   @Override
   public int cpuPermits() {
-    return 0;
+    return CPU_PERMITS;
   }
 
   @Override
   public int permits() {
-    return 2;
+    return PERMITS;
   }
 
   @Override
   public int waiting() {
-    return 1_024;
+    return WAITING;
   }
 
   @Override
   public double samplingRate() {
-    return 0;
+    return SAMPLING_RATE;
   }
 
   @Override
