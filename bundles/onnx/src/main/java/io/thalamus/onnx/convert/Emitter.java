@@ -4,12 +4,14 @@ package io.thalamus.onnx.convert;
 import io.thalamus.model.ExtensionOperandType;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.ConstantCopy;
+import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
+import io.thalamus.model.Subgraph;
 import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.model.WideTypes;
 import io.thalamus.onnx.file.DataFiles;
@@ -19,6 +21,7 @@ import io.thalamus.onnx.fold.Budget;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
 import io.thalamus.onnx.layout.Grid;
+import io.thalamus.onnx.layout.Layout;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationView;
@@ -50,7 +53,10 @@ class Emitter {
   private final Budget budget;
   private final SubgraphBuilder builder = new SubgraphBuilder();
   private final Map<Object, Integer> scalars = new HashMap<>();
+
+  /** By identity the constants that are integers in the place of real numbers. */
   private final Map<Lifetime.Constant, Grid> grids = new IdentityHashMap<>();
+
   private int operations;
 
   Emitter(DataFiles files, OperationCatalog catalog, Budget budget) {
@@ -153,8 +159,9 @@ class Emitter {
   /** A new operand of a constant, quantized in a way. */
   int constant(Value value, Quantization quantization) {
     require(value.count() > 0, "a value without elements is left over");
-    Lifetime.Constant constant = lifetime(value.constant());
-    if (value.grid() != null) {
+    boolean isOnGrid = value.grid() != null;
+    Lifetime.Constant constant = lifetime((isOnGrid ? value.bytes() : value).constant());
+    if (isOnGrid) {
       grids.put(constant, value.grid());
     }
     return builder.constant(
@@ -196,9 +203,26 @@ class Emitter {
     return Value.of(type, value.shape(), output);
   }
 
-  /** Returns the grids in which constants were stored, by identity. */
-  Map<Lifetime.Constant, Grid> grids() {
-    return grids;
+  /**
+   * A graph as a model has it: improved, and with real numbers where it still has integers on a
+   * grid in their place.
+   */
+  Subgraph finished(Subgraph graph) {
+    Subgraph improved = Layout.improve(graph, catalog, grids);
+    List<Operand> operands = improved.operands().stream().map(this::real).toList();
+    return new Subgraph(
+        operands, improved.operations(), improved.inputIndexes(), improved.outputIndexes());
+  }
+
+  private Operand real(Operand operand) {
+    if (!(operand.lifetime() instanceof Lifetime.Constant constant)
+        || !grids.containsKey(constant)
+        || operand.type() != OperandCode.TENSOR_FLOAT32) {
+      return operand;
+    }
+    int[] shape = operand.shape().toArray();
+    budget.take((long) Dims.count(shape) * Float.BYTES);
+    return operand.with(new ConstantCopy(grids.get(constant).floats(constant.bytes(), shape)));
   }
 
   private Lifetime.Constant lifetime(Tensor tensor) {

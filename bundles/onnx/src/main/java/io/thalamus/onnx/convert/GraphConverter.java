@@ -96,7 +96,7 @@ public final class GraphConverter {
       outputs.add(output(value, value.type().operand().orElseThrow(), used));
     }
     Subgraph graph = named(ops.builder().build(inputs, outputs), Map.of());
-    referenced.add(Layout.improve(graph, converters.catalog(), ops.grids()));
+    referenced.add(ops.finished(graph));
     return referenced.size() - 1;
   }
 
@@ -119,8 +119,7 @@ public final class GraphConverter {
       GraphConverter converter =
           new GraphConverter(file, files, converters, shapes, budget, isTrial);
       Subgraph graph = converter.convert();
-      return Layout.model(
-          Layout.improve(graph, converters.catalog(), converter.ops.grids()), converter.referenced);
+      return Layout.model(converter.ops.finished(graph), converter.referenced);
     } catch (ArithmeticException e) {
       throw new Refusal("its dimensions are beyond counting", e);
     }

@@ -330,8 +330,7 @@ final class Loops {
       return Value.ofRows(capture(inner, value.rows(), inputs));
     }
     if (value.isConstant()) {
-      Value constant = Value.of(value.constant());
-      return value.grid() == null ? constant : constant.with(value.grid());
+      return value.as(value.shape());
     }
     given.add(value);
     Value inside = input(inner, value.type(), value.shape(), inputs);

@@ -96,9 +96,11 @@ class MoveOps extends Emitter {
     if (Arrays.equals(moved, Arrays.stream(moved).sorted().toArray())) {
       return reshape(value, size);
     }
+    if (value.grid() != null) {
+      return Value.onGrid(transpose(value.bytes(), order), value.grid().permuted(order), budget());
+    }
     if (value.isConstant() || !isPlain(value)) {
-      Value result = view(value, size, Dims.permute(Dims.strides(value.shape()), order), 0);
-      return value.grid() == null ? result : result.with(value.grid().permuted(order));
+      return view(value, size, Dims.permute(Dims.strides(value.shape()), order), 0);
     }
     return emit(value.type(), OperationCode.TRANSPOSE, operand(value), int32Vector(order));
   }

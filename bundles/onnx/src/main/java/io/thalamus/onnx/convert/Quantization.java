@@ -125,12 +125,16 @@ final class Quantization {
       int from = ops.stored(flat, Quantized.of(scale, zero).quantization());
       return ops.reshape(ops.dequantize(flat, from, scale.type()), value.shape());
     }
-    Grid grid =
-        value.isConstant() && value.type().is8Bit() && Quantized.isOfOneAxis(scale, zero)
-            ? Quantized.of(scale, zero).grid(value, axis < 0 ? axis + value.rank() : axis)
-            : null;
-    if (grid != null && scale.type() == DataType.FLOAT) {
-      return Value.of(grid.real(value.constant(), ops.budget())).with(grid);
+    int along = axis < 0 ? axis + value.rank() : axis;
+    boolean isOnGrid =
+        value.isConstant()
+            && value.type().is8Bit()
+            && scale.type() != DataType.DOUBLE
+            && Quantized.isOfOneAxis(scale, zero)
+            && (scale.count() == 1 || scale.count() == value.dim(along));
+    if (isOnGrid) {
+      Grid grid = Quantized.of(scale, zero).grid(value.type(), scale.type(), along);
+      return Value.onGrid(value, grid, ops.budget());
     }
     // Differences of small integers are whole as floats; those of others may be too large for that.
     DataType exact = isSmall(value.type()) ? scale.type() : DataType.INT32;
@@ -138,8 +142,7 @@ final class Quantization {
     if (zero != null) {
       wide = ops.sub(wide, ops.cast(zero, exact));
     }
-    Value real = ops.mul(ops.cast(wide, scale.type()), scale);
-    return grid == null ? real : real.with(grid);
+    return ops.mul(ops.cast(wide, scale.type()), scale);
   }
 
   /** The scale and the zero point, still as a real, that DynamicQuantizeLinear finds. */

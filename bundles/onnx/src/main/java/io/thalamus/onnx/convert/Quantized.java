@@ -2,6 +2,7 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.model.Quantization;
+import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Tensor;
 import io.thalamus.onnx.layout.Grid;
 import java.util.Arrays;
@@ -13,6 +14,9 @@ import java.util.Arrays;
  * @param zeros as many
  */
 record Quantized(float[] scales, int[] zeros) {
+  /** The largest distance of 8-bit integers, of which the real number must be finite. */
+  private static final int MOST_STEPS = 255;
+
   /** The scales and zero points of constants; all zero points are 0 where there are none. */
   static Quantized of(Value scale, Value zero) {
     Tensor known = scale.constant();
@@ -39,7 +43,7 @@ record Quantized(float[] scales, int[] zeros) {
 
   private static boolean isProper(Quantized quantized) {
     for (float scale : quantized.scales()) {
-      if (!(scale > 0) || Float.isInfinite(scale)) {
+      if (!(scale > 0) || Float.isInfinite(scale * MOST_STEPS)) {
         return false;
       }
     }
@@ -56,8 +60,8 @@ record Quantized(float[] scales, int[] zeros) {
     return Quantization.of(scales[0], zeros[0]);
   }
 
-  /** The same for a constant of 8-bit integers. */
-  Grid grid(Value value, int axis) {
-    return new Grid(value.type().isSigned8Bit(), scales, zeros, axis);
+  /** The same for constants of 8-bit integers that stand for real numbers of a type. */
+  Grid grid(DataType integers, DataType reals, int axis) {
+    return new Grid(reals, integers.isSigned8Bit(), scales, zeros, axis);
   }
 }

@@ -93,11 +93,15 @@ final class TransposedConvolution {
     int units = weights.dim(1);
     int channels = weights.dim(0);
     int[] shape = {phases.places() * units, phases.taps()[0], phases.taps()[1], channels};
-    Tensor from = ops.transpose(weights, 1, 2, 3, 0).constant();
-    Tensor to = Tensor.fill(weights.type(), shape, 0, ops.budget());
-    long cell = (long) channels * weights.type().elements().size();
+    Grid grid = weights.grid() == null ? null : weights.grid().repeated(1, phases.places());
+    Value turned = ops.transpose(weights, 1, 2, 3, 0);
+    Tensor from = (grid == null ? turned : turned.bytes()).constant();
+    Tensor to = Tensor.fill(from.type(), shape, 0, ops.budget());
+    if (grid != null) {
+      grid.fillZeros(to);
+    }
+    long cell = (long) channels * from.type().elements().size();
     phases.copyWeights(from.bytes(), to.bytes(), units, cell);
-    Grid grid = weights.grid();
-    return grid == null ? Value.of(to) : Value.of(to).with(grid.repeated(1, phases.places()));
+    return grid == null ? Value.of(to) : Value.onGrid(Value.of(to), grid, ops.budget());
   }
 }

@@ -2,6 +2,7 @@
 package io.thalamus.onnx.convert;
 
 import io.thalamus.onnx.file.DataType;
+import io.thalamus.onnx.fold.Budget;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
 import io.thalamus.onnx.layout.Grid;
@@ -21,13 +22,20 @@ final class Value {
 
   private final DataType type;
   private final int[] shape;
-  private final Tensor constant;
+
+  /** Null where there is none, and where nobody has asked yet for the real numbers of bytes. */
+  private Tensor constant;
+
   private int operand;
 
   /** An operand of the same integers with their scale and zero point, where there is one. */
   private int stored = NO_OPERAND;
 
+  /** The integers that a constant is stored as, and what they stand for; null where none are. */
+  private Value bytes;
+
   private Grid grid;
+  private Budget budget;
 
   /** The same numbers as floats, and what makes integers of them; both are null where none are. */
   private Value real;
@@ -168,11 +176,14 @@ final class Value {
   }
 
   boolean isConstant() {
-    return constant != null;
+    return constant != null || grid != null;
   }
 
-  /** The value of a constant. */
+  /** The value of a constant; null where it is none. */
   Tensor constant() {
+    if (constant == null && grid != null) {
+      constant = grid.real(bytes.constant(), budget);
+    }
     return constant;
   }
 
@@ -211,31 +222,40 @@ final class Value {
     return integers;
   }
 
-  /** The integers that a constant was stored as; null where it was not. */
+  /** A constant of real numbers that is stored as integers. */
+  static Value onGrid(Value bytes, Grid grid, Budget budget) {
+    Value value = new Value(grid.type(), bytes.shape, null, NO_OPERAND);
+    value.bytes = bytes;
+    value.grid = grid;
+    value.budget = budget;
+    return value;
+  }
+
+  /** The 8-bit integers that a constant is stored as; null where it is not. */
+  Value bytes() {
+    return bytes;
+  }
+
+  /** The real numbers that they stand for; null where there are none. */
   Grid grid() {
     return grid;
   }
 
-  /** The same constant, which was stored as integers. */
-  Value with(Grid known) {
-    Value value = new Value(type, shape, constant, NO_OPERAND);
-    value.grid = known;
-    return value;
-  }
-
   /** The same elements under another shape. */
   Value as(int... changed) {
+    Grid moved = grid == null ? null : grid.reshaped(shape, changed);
+    if (moved != null) {
+      return onGrid(bytes.as(changed), moved, budget);
+    }
     Value value =
-        new Value(type, changed, constant == null ? null : constant.reshape(changed), NO_OPERAND);
-    if (constant == null) {
+        new Value(type, changed, isConstant() ? constant().reshape(changed) : null, NO_OPERAND);
+    if (!isConstant()) {
       value.operand = operand;
       value.stored = stored;
       if (real != null) {
         value.real = real.as(changed);
         value.integers = () -> integers.get().as(changed);
       }
-    } else if (grid != null) {
-      value.grid = grid.reshaped(shape, changed);
     }
     return value;
   }

@@ -12,15 +12,16 @@ import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 
 /**
- * The stored integers that a constant of real numbers stands for: {@code real = scale * (stored -
- * zero)}. Immutable; the arrays must not be changed.
+ * The real numbers that stored 8-bit integers stand for: {@code real = scale * (stored - zero)}.
+ * Immutable; the arrays must not be changed.
  *
- * @param isSigned whether it was stored as INT8, else as UINT8
+ * @param type of the real numbers, FLOAT or FLOAT16
+ * @param isSigned whether the integers are INT8, else UINT8
  * @param scales one, or one for each index along an axis
  * @param zeros as many
  * @param axis where there are several
  */
-public record Grid(boolean isSigned, float[] scales, int[] zeros, int axis) {
+public record Grid(DataType type, boolean isSigned, float[] scales, int[] zeros, int axis) {
   boolean isPerTensor() {
     return scales.length == 1;
   }
@@ -29,9 +30,13 @@ public record Grid(boolean isSigned, float[] scales, int[] zeros, int axis) {
     return Arrays.stream(zeros).allMatch(zero -> zero == 0);
   }
 
+  private Grid along(int other) {
+    return new Grid(type, isSigned, scales, zeros, other);
+  }
+
   /** The same for the dimensions in another order. */
   public Grid permuted(int... order) {
-    return isPerTensor() ? this : new Grid(isSigned, scales, zeros, Dims.inverse(order)[axis]);
+    return isPerTensor() ? this : along(Dims.inverse(order)[axis]);
   }
 
   /** The same for another shape; null where its axis is not one of that. */
@@ -42,7 +47,7 @@ public record Grid(boolean isSigned, float[] scales, int[] zeros, int axis) {
     int outer = Dims.count(from, 0, axis);
     for (int i = 0; i < to.length; i++) {
       if (to[i] == from[axis] && Dims.count(to, 0, i) == outer) {
-        return new Grid(isSigned, scales, zeros, i);
+        return along(i);
       }
     }
     return null;
@@ -63,7 +68,16 @@ public record Grid(boolean isSigned, float[] scales, int[] zeros, int axis) {
       allScales[i] = scales[i % count];
       allZeros[i] = zeros[i % count];
     }
-    return axis == copied ? new Grid(isSigned, allScales, allZeros, 0) : null;
+    return axis == copied ? new Grid(type, isSigned, allScales, allZeros, 0) : null;
+  }
+
+  /** Has integers stand for 0. */
+  public void fillZeros(Tensor integers) {
+    int run = run(integers.shape());
+    for (int start = 0; start < integers.count(); start += run) {
+      byte zero = (byte) zeros[start / run % zeros.length];
+      integers.bytes().asSlice(start, run).fill(zero);
+    }
   }
 
   /** Returns the number of neighbours that share a scale. */
@@ -71,43 +85,38 @@ public record Grid(boolean isSigned, float[] scales, int[] zeros, int axis) {
     return isPerTensor() ? Dims.count(shape) : Dims.count(shape, axis + 1, shape.length);
   }
 
-  /** The real numbers of 8-bit integers, in one pass: networks have millions of them. */
+  /**
+   * The real numbers of a known value.
+   *
+   * @param integers its 8-bit integers
+   */
   public Tensor real(Tensor integers, Budget budget) {
-    int count = integers.count();
-    int run = run(integers.shape());
-    MemorySegment from = integers.bytes();
-    MemorySegment to = MemorySegment.ofArray(budget.bytes((long) count * Float.BYTES));
+    budget.take((long) integers.count() * Float.BYTES);
+    MemorySegment bytes = MemorySegment.ofArray(floats(integers.bytes(), integers.shape()));
+    Tensor floats = new Tensor(DataType.FLOAT, integers.shape(), bytes);
+    return type == DataType.FLOAT ? floats : floats.cast(type, budget);
+  }
+
+  /** The real numbers as FLOATs, in one pass: networks have millions of them. */
+  public byte[] floats(MemorySegment integers, int[] shape) {
+    int count = Dims.count(shape);
+    int run = run(shape);
+    byte[] floats = new byte[Math.multiplyExact(count, Float.BYTES)];
+    MemorySegment to = MemorySegment.ofArray(floats);
     int mask = isSigned ? -1 : 0xff;
     for (int start = 0; start < count; start += run) {
       int place = start / run % scales.length;
       float scale = scales[place];
       int zero = zeros[place];
       for (int i = start; i < start + run; i++) {
-        int value = from.get(ValueLayout.JAVA_BYTE, i) & mask;
-        to.set(FLOAT, (long) i * Float.BYTES, (value - zero) * scale);
-      }
-    }
-    return new Tensor(DataType.FLOAT, integers.shape(), to);
-  }
-
-  /** The 8-bit integers of real numbers, plus a number; null where one does not fit. */
-  byte[] stored(MemorySegment reals, int[] shape, int shift) {
-    byte[] bytes = new byte[Dims.count(shape)];
-    int run = run(shape);
-    int least = isSigned ? Byte.MIN_VALUE : 0;
-    int most = isSigned ? Byte.MAX_VALUE : 0xff;
-    for (int start = 0; start < bytes.length; start += run) {
-      int place = start / run % scales.length;
-      float scale = scales[place];
-      int zero = zeros[place];
-      for (int i = start; i < start + run; i++) {
-        int value = Math.round(reals.get(FLOAT, (long) i * Float.BYTES) / scale) + zero;
-        if (value < least || value > most) {
-          return null;
+        int value = integers.get(ValueLayout.JAVA_BYTE, i) & mask;
+        float real = (value - zero) * scale;
+        if (type == DataType.FLOAT16) {
+          real = Float.float16ToFloat(Float.floatToFloat16(real));
         }
-        bytes[i] = (byte) (value + shift);
+        to.set(FLOAT, (long) i * Float.BYTES, real);
       }
     }
-    return bytes;
+    return floats;
   }
 }

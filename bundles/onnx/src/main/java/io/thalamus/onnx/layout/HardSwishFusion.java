@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.layout;
 
-import static io.thalamus.model.LittleEndian.FLOAT;
+import static io.thalamus.onnx.layout.QuantizedConstants.real;
+import static io.thalamus.onnx.layout.QuantizedConstants.reals;
 
 import io.thalamus.model.Lifetime.Constant;
 import io.thalamus.model.Operand;
@@ -12,6 +13,7 @@ import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Makes one operation of {@code x * relu6(x + 3) / 6}, as exporters write it that do not know
@@ -22,15 +24,17 @@ final class HardSwishFusion {
   private static final float DIVISOR = 6;
 
   private final Subgraph graph;
+  private final Map<Constant, Grid> grids;
   private final Uses uses;
 
-  private HardSwishFusion(Subgraph graph) {
+  private HardSwishFusion(Subgraph graph, Map<Constant, Grid> grids) {
     this.graph = graph;
+    this.grids = grids;
     uses = new Uses(graph);
   }
 
-  static Subgraph fuse(Subgraph graph) {
-    HardSwishFusion fusion = new HardSwishFusion(graph);
+  static Subgraph fuse(Subgraph graph, Map<Constant, Grid> grids) {
+    HardSwishFusion fusion = new HardSwishFusion(graph, grids);
     List<Operation> operations = new ArrayList<>();
     for (Operation operation : graph.operations()) {
       int value = fusion.argument(operation);
@@ -108,8 +112,8 @@ final class HardSwishFusion {
   private boolean isNumber(int index, float number) {
     Operand operand = graph.operands().get(index);
     return operand.type() == OperandCode.TENSOR_FLOAT32
-        && operand.lifetime() instanceof Constant constant
+        && operand.lifetime() instanceof Constant
         && operand.shape().elementCount() == 1
-        && constant.bytes().get(FLOAT, 0) == number;
+        && real(reals(operand, grids), 0) == number;
   }
 }

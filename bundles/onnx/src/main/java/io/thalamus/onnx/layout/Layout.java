@@ -17,13 +17,13 @@ public final class Layout {
    * where it goes on from them and back to them.
    *
    * @param catalog what quantized operations are checked against
-   * @param grids what constants were stored as, by identity
+   * @param grids by identity, the constants that are integers in the place of real numbers
    */
   public static Subgraph improve(
       Subgraph graph, OperationCatalog catalog, Map<Lifetime.Constant, Grid> grids) {
     Subgraph sunk = Pruning.prune(TransposeSinking.sink(Pruning.prune(graph), grids));
     Subgraph scaled = Pruning.prune(ScaleFusion.fuse(sunk, grids));
-    Subgraph fused = Pruning.prune(ActivationFusion.fuse(HardSwishFusion.fuse(scaled)));
+    Subgraph fused = Pruning.prune(ActivationFusion.fuse(HardSwishFusion.fuse(scaled, grids)));
     return Pruning.prune(QuantizedFusion.fuse(fused, catalog, grids));
   }
 

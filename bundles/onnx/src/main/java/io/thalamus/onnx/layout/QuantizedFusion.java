@@ -58,7 +58,7 @@ final class QuantizedFusion {
   /**
    * The graph with such operations.
    *
-   * @param grids what constants were stored as, by identity
+   * @param grids of stored integers, by identity of the constants
    */
   static Subgraph fuse(
       Subgraph graph, OperationCatalog catalog, Map<Lifetime.Constant, Grid> grids) {
@@ -354,8 +354,7 @@ final class QuantizedFusion {
     inputs.set(WEIGHTS, stored);
     Integer bias =
         constant(
-            QuantizedConstants.bias(
-                operand(inputs.get(BIAS)), operand(inputs.get(INPUT)), operand(stored)));
+            constants.bias(operand(inputs.get(BIAS)), operand(inputs.get(INPUT)), operand(stored)));
     if (bias == null) {
       return false;
     }

@@ -49,7 +49,7 @@ final class ScaleFusion {
   /**
    * A graph that computes the same with fewer operations.
    *
-   * @param grids what constants were stored as, by identity
+   * @param grids of stored integers, by identity of the constants
    */
   static Subgraph fuse(Subgraph graph, Map<Constant, Grid> grids) {
     ScaleFusion fusion = new ScaleFusion(graph, grids);

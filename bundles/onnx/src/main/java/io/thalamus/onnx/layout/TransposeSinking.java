@@ -342,8 +342,10 @@ final class TransposeSinking {
     int[] back = Dims.inverse(order);
     int[] target = Dims.permute(shape, back);
     int[] steps = Dims.permute(Dims.strides(shape), back);
-    int width = operand.type().elementSize();
-    MemorySegment from = constant.bytes();
+    Grid grid = grids.get(constant);
+    boolean isStored = grid != null && grid.isPerTensor();
+    int width = isStored ? 1 : operand.type().elementSize();
+    MemorySegment from = isStored ? constant.bytes() : QuantizedConstants.reals(operand, grids);
     byte[] bytes = new byte[(int) from.byteSize()];
     int[] at = new int[rank];
     int place = 0;
@@ -359,8 +361,7 @@ final class TransposeSinking {
       }
     }
     Lifetime.Constant moved = new ConstantCopy(bytes);
-    Grid grid = grids.get(constant);
-    if (grid != null && grid.isPerTensor()) {
+    if (isStored) {
       grids.put(moved, grid);
     }
     return built.constant("", operand.type(), Shape.of(target), operand.quantization(), moved);
