@@ -35,6 +35,9 @@ final class StoredProducts {
   /** The number of such runs that the taps beside each other make. */
   private final int runs;
 
+  /** The panel that was packed last, in whose place the next one is: it has been copied. */
+  private int[] packed = {};
+
   StoredProducts(ProgramBuilder program, StoredLayer declared, Place source, Place output) {
     this(
         program,
@@ -154,8 +157,8 @@ final class StoredProducts {
     Form form = form(channel, channels);
     int correction =
         form == Form.BYTES ? layer.weights().excess(channel * depth(), channels * depth()) : 0;
-    byte[] panel = pack(length, form, vectors, channel, channels, correction);
-    return new Packed(MemorySegment.ofArray(panel), new Note(form, correction));
+    return new Packed(
+        pack(length, form, vectors, channel, channels, correction), new Note(form, correction));
   }
 
   private boolean isSingle() {
@@ -255,13 +258,18 @@ final class StoredProducts {
   }
 
   /** The numbers of the channels, then the weights of each group. */
-  private byte[] pack(
+  private MemorySegment pack(
       Length length, Form form, int vectors, int channel, int channels, int correction) {
     int lanes = length.bytes() / Integer.BYTES;
     int lines = layer.height().size() * runs;
     int groups = Math.ceilDiv(run, form.group());
     int step = vectors * lanes;
-    int[] packed = new int[lines * groups * step];
+    int numbers = StoredProduct.arrays(rescale) * step;
+    int size = numbers + lines * groups * step;
+    if (packed.length < size) {
+      packed = new int[size];
+    }
+    Arrays.fill(packed, 0, size, 0);
     int[] bias = Arrays.copyOfRange(layer.bias(), channel, channel + channels);
     // Bytes are not made less by their zero point: all sums are.
     int zeroPoint =
@@ -273,7 +281,7 @@ final class StoredProducts {
       int element = rescale.isPresent() ? Rescale.element(length, vectors, c) : c;
       for (int line = 0; line < lines; line++) {
         int from = ((channel + c) * lines + line) * run;
-        int at = line * groups * step + element;
+        int at = numbers + line * groups * step + element;
         int sum =
             form == Form.WORDS
                 ? weights.writeWords(from, run, packed, at, step)
@@ -281,16 +289,14 @@ final class StoredProducts {
         bias[c] -= zeroPoint * sum;
       }
     }
-    int numbers = StoredProduct.arrays(rescale) * vectors * length.bytes();
-    ByteBuffer panel = ByteBuffer.allocate(numbers + packed.length * Integer.BYTES);
-    panel.order(ByteOrder.LITTLE_ENDIAN);
     if (scaling.isPresent()) {
-      scaling.get().write(panel, length, vectors, channel, channels, bias);
+      ByteBuffer bytes =
+          ByteBuffer.allocate(numbers * Integer.BYTES).order(ByteOrder.nativeOrder());
+      scaling.get().write(bytes, length, vectors, channel, channels, bias);
+      bytes.rewind().asIntBuffer().get(packed, 0, numbers);
     } else {
-      panel.asIntBuffer().put(bias);
-      panel.position(numbers);
+      System.arraycopy(bias, 0, packed, 0, channels);
     }
-    panel.asIntBuffer().put(packed);
-    return panel.array();
+    return MemorySegment.ofArray(packed).asSlice(0, (long) size * Integer.BYTES);
   }
 }
