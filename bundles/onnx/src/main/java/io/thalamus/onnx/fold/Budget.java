@@ -19,6 +19,7 @@ public final class Budget {
   private long left;
   private long taken;
   private int[] scratch = {};
+  private byte[] scratchBytes = {};
 
   /** The budget of a file of this size. */
   public Budget(long fileSize) {
@@ -59,6 +60,15 @@ public final class Budget {
       scratch = ints(count);
     }
     return scratch;
+  }
+
+  /** The same for bytes. */
+  byte[] scratchBytes(int count) {
+    if (scratchBytes.length < count) {
+      release(scratchBytes.length);
+      scratchBytes = bytes(count);
+    }
+    return scratchBytes;
   }
 
   /** Takes memory for an array of real numbers. */

@@ -163,8 +163,9 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
 
   private MemorySegment bytes(StridedCopy copy, long first, int seen, int count, Budget budget) {
     int width = type.elements().size();
-    byte[] source = budget.bytes((long) seen * width);
-    MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, first * width, source, 0, source.length);
+    int size = Math.multiplyExact(seen, width);
+    byte[] source = budget.scratchBytes(size);
+    MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, first * width, source, 0, size);
     byte[] target = budget.bytes((long) count * width);
     int step = (int) copy.runSourceStride() * width;
     copy.forEachPiece(
@@ -172,7 +173,6 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
         (from, to, some) ->
             copy(
                 source, (int) (from - first) * width, step, target, (int) to * width, some, width));
-    budget.release(source.length);
     return MemorySegment.ofArray(target);
   }
 
