@@ -6,7 +6,6 @@ import io.thalamus.operations.Convolution.Parameters;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
 import io.thalamus.x86.kernel.Depthwise;
-import io.thalamus.x86.kernel.Function;
 import io.thalamus.x86.kernel.Strided;
 import io.thalamus.x86.kernel.Sums;
 import java.util.ArrayList;
@@ -19,6 +18,9 @@ import java.util.List;
 final class Channels {
   /** Floats of a call that repeats channels. */
   private static final int MOST_REPEATED = 1 << 15;
+
+  /** Products of a layer whose channels see each other that take as long as one of this. */
+  private static final int PRODUCTS_OF_PRODUCT = 4;
 
   private final ProgramBuilder program;
   private final Parameters parameters;
@@ -102,20 +104,47 @@ final class Channels {
    */
   private void emit() {
     long read = (long) input.dimension(2) * height.stride();
-    int most =
-        Math.clamp(Convolution.MOST_KEPT / ((read + result.dimension(2)) * cell), 1, 1 << 16);
-    List<Lines> all = lines();
+    long kept = Convolution.MOST_KEPT / ((read + result.dimension(2)) * cell);
+    long all = products(input.dimension(0) * result.dimension(1), channels);
+    long products = Filter.productsOfCall(all);
+    long most = Math.min(kept, products / products(1, panels.getFirst().channels()));
+    List<Lines> parts = parts(Math.clamp(most, 1, result.dimension(1)));
     for (int batch = 0; batch < input.dimension(0); batch++) {
-      for (Lines lines : all) {
-        List<Function> functions = panels.stream().map(panel -> function(lines, panel)).toList();
-        for (int line = 0; line < lines.count(); line += most) {
-          int count = Math.min(most, lines.count() - line);
-          for (int i = 0; i < functions.size(); i++) {
-            call(functions.get(i), lines, line, count, panels.get(i), batch);
-          }
+      for (Lines part : parts) {
+        for (Panel panel : panels) {
+          call(part, panel, batch, products / products(part.count(), panel.channels()));
         }
       }
     }
+  }
+
+  /** Returns the products of some lines, as layers have them whose channels see each other. */
+  private long products(int lines, int channels) {
+    return (long) lines
+        * result.dimension(2)
+        * channels
+        * height.size()
+        * width.size()
+        * PRODUCTS_OF_PRODUCT;
+  }
+
+  /** Returns the lines, so many at the most at a time. */
+  private List<Lines> parts(int most) {
+    List<Lines> parts = new ArrayList<>();
+    for (Lines lines : lines()) {
+      int count = Math.ceilDiv(lines.count(), most);
+      for (int i = 0; i < count; i++) {
+        int begin = Filter.begin(i, count, lines.count());
+        parts.add(
+            new Lines(
+                lines.first() + begin,
+                Filter.begin(i + 1, count, lines.count()) - begin,
+                lines.from() + begin * height.stride(),
+                lines.above(),
+                lines.seen()));
+      }
+    }
+    return parts;
   }
 
   private List<Lines> lines() {
@@ -136,8 +165,9 @@ final class Channels {
     return all;
   }
 
-  private Function function(Lines lines, Panel panel) {
-    return new Depthwise(
+  private void call(Lines lines, Panel panel, int batch, long most) {
+    Depthwise function =
+        new Depthwise(
             panel.at().place() == null,
             new Sums(
                 false,
@@ -148,24 +178,21 @@ final class Channels {
                 operands.function()),
             lines.above(),
             lines.seen(),
+            height.size() - lines.above() - lines.seen(),
             height.dilation() * input.dimension(2) * cell,
             width,
             input.dimension(2),
+            lines.count(),
             result.dimension(2),
             cell,
-            height.stride() * input.dimension(2) * cell)
-        .emit(program.emitter());
-  }
-
-  private void call(Function function, Lines lines, int line, int count, Panel panel, int batch) {
-    long from = (long) batch * input.dimension(1) + lines.from() + (long) line * height.stride();
-    long to = (long) batch * result.dimension(1) + lines.first() + line;
+            height.stride() * input.dimension(2) * cell);
+    long from = (long) batch * input.dimension(1) + lines.from();
+    long to = (long) batch * result.dimension(1) + lines.first();
     long channel = (long) panel.channel() * Float.BYTES;
-    long products = (long) result.dimension(2) * panel.channels() * height.size() * width.size();
     program.callInParts(
         function,
-        count,
-        Math.max(1, Convolution.MOST_PRODUCTS / products),
+        panel.count(),
+        Math.max(1, most),
         source.at(from * input.dimension(2) * cell + channel),
         operands.output().at(to * result.dimension(2) * cell + channel),
         panel.at());

@@ -16,11 +16,7 @@ import io.thalamus.operations.extension.MatrixMultiply.Matrix;
 import io.thalamus.operations.extension.MatrixMultiply.Products;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.compile.Weights.Source;
-import io.thalamus.x86.kernel.Function;
-import io.thalamus.x86.kernel.Mapped.Kind;
 import io.thalamus.x86.kernel.PaddedRows;
-import io.thalamus.x86.kernel.Sums;
-import io.thalamus.x86.kernel.Taps;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -33,9 +29,6 @@ public final class Convolution {
   /** Bytes that stay in a cache of the second level beside others. */
   static final long MOST_KEPT = 1 << 18;
 
-  /** Products of a call: about a tenth of a millisecond. */
-  static final long MOST_PRODUCTS = 1 << 22;
-
   /** Calls of an operation. */
   private static final long MOST_CALLS = 1 << 16;
 
@@ -47,66 +40,7 @@ public final class Convolution {
 
   static final Window ONE = new Window(1, 1, 1, 0, 0);
 
-  private final ProgramBuilder program;
-  private final Layer layer;
-  private final Spot source;
-  private final Spot output;
-  private final int vectors;
-
-  /**
-   * A convolution over rows that already have their padding.
-   *
-   * @param lines results below each other, over all batches
-   * @param linesOfBatch results below each other in one batch
-   * @param results beside each other
-   * @param sourceWidth cells of a row of the source, padding included
-   * @param sourceHeight rows of a batch, padding included
-   * @param channels of the source
-   * @param weights by output channel, tap and channel
-   * @param function that results become before they are stored
-   */
-  private record Layer(
-      int lines,
-      int linesOfBatch,
-      int results,
-      int sourceHeight,
-      int sourceWidth,
-      int channels,
-      int resultChannels,
-      Window height,
-      Window width,
-      Weights weights,
-      FusedActivation activation,
-      Optional<Kind> function) {
-    /** Rows of a matrix that is multiplied by another one. */
-    static Layer ofRows(int rows, int inner, int columns, Weights weights) {
-      return ofRows(rows, inner, columns, weights, FusedActivation.NONE, Optional.empty());
-    }
-
-    static Layer ofRows(
-        int rows,
-        int inner,
-        int columns,
-        Weights weights,
-        FusedActivation activation,
-        Optional<Kind> function) {
-      return new Layer(
-          1, 1, rows, 1, rows, inner, columns, ONE, ONE, weights, activation, function);
-    }
-
-    /** Returns the weights of a channel. */
-    int depth() {
-      return height.size() * width.size() * channels;
-    }
-  }
-
-  private Convolution(ProgramBuilder program, Layer layer, Spot source, Spot output) {
-    this.program = program;
-    this.layer = layer;
-    this.source = source;
-    this.output = output;
-    vectors = vectors(layer.resultChannels(), layer.results(), program);
-  }
+  private Convolution() {}
 
   /** Returns the vectors of channels at a time. */
   static int vectors(int channels, int results, ProgramBuilder program) {
@@ -190,6 +124,7 @@ public final class Convolution {
 
     Map<Packed, List<Panel>> panels = new HashMap<>();
     List<Runnable> calls = new ArrayList<>();
+    int columns = products.columns();
     for (MatrixRun run : MatrixRun.of(products)) {
       Weights weights =
           new Weights(
@@ -198,19 +133,27 @@ public final class Convolution {
               run.second().offset(),
               run.second().rowStride(),
               run.second().columnStride());
-      Layer layer =
-          Layer.ofRows(
-              run.count() * products.rows(), products.inner(), products.columns(), weights);
-      long to = (long) run.begin() * products.rows() * products.columns() * Float.BYTES;
-      Convolution product =
-          new Convolution(
-              program, layer, first.at(run.firstOffset() * Float.BYTES), operands.output().at(to));
+      Filter filter = ofRows(run.count() * products.rows(), products.inner(), columns);
       List<Panel> packed =
-          panels.computeIfAbsent(new Packed(run.second(), product.vectors), _ -> product.pack());
-      calls.add(() -> product.emit(packed));
+          panels.computeIfAbsent(
+              new Packed(run.second(), vectors(columns, filter.results(), program)),
+              _ -> pack(filter, weights, program));
+      Spot from = first.at(run.firstOffset() * Float.BYTES);
+      Spot to = operands.output().at((long) run.begin() * products.rows() * columns * Float.BYTES);
+      calls.add(() -> filter.emit(packed, from, to, program));
     }
     // All are packed before the first is read: neither waits for its neighbour.
     calls.forEach(Runnable::run);
+  }
+
+  /** Returns the filter by which rows that stand behind each other are multiplied. */
+  private static Filter ofRows(int rows, int inner, int columns) {
+    return Filter.ofRows(rows, inner * Float.BYTES, columns * Float.BYTES, inner, columns);
+  }
+
+  private static List<Panel> pack(Filter filter, Weights weights, ProgramBuilder program) {
+    return weights.new Packer(program, filter.depth())
+        .pack(filter.channels(), vectors(filter.channels(), filter.results(), program));
   }
 
   /** Returns where the first matrices stand row by row. */
@@ -242,15 +185,11 @@ public final class Convolution {
   private static void product(
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
     MatrixMultiply.Parameters parameters = operation.parameters(MatrixMultiply.Parameters.class);
-    Layer layer =
-        Layer.ofRows(
-            parameters.batches(),
-            parameters.inputSize(),
-            parameters.units(),
-            weights(operation, operands, 1, parameters.inputSize()),
-            parameters.activation(),
-            operands.function());
-    emit(layer, operands.input(0), operands.output(), program);
+    Filter filter =
+        ofRows(parameters.batches(), parameters.inputSize(), parameters.units())
+            .with(parameters.activation(), operands.function());
+    Weights weights = weights(operation, operands, 1, parameters.inputSize());
+    emit(filter, weights, operands.input(0).at(0), operands.output().at(0), program);
   }
 
   /** Multiplies rows of a matrix by weights. */
@@ -262,7 +201,7 @@ public final class Convolution {
       Place source,
       Place output,
       ProgramBuilder program) {
-    emit(Layer.ofRows(rows, inner, columns, weights), source, output, program);
+    emit(ofRows(rows, inner, columns), weights, source.at(0), output.at(0), program);
   }
 
   /**
@@ -281,28 +220,16 @@ public final class Convolution {
       ProgramBuilder program) {
     record Packed(Object key, int rows) {}
 
+    Filter filter = ofRows(rows, inner, columns);
     List<Panel> panels =
-        program.once(
-            new Packed(key, rows),
-            () -> of(rows, inner, columns, weights.get(), source, output, program).pack());
-    of(rows, inner, columns, null, source, output, program).emit(panels);
+        program.once(new Packed(key, rows), () -> pack(filter, weights.get(), program));
+    filter.emit(panels, source.at(0), output.at(0), program);
   }
 
-  private static Convolution of(
-      int rows,
-      int inner,
-      int columns,
-      Weights weights,
-      Place source,
-      Place output,
-      ProgramBuilder program) {
-    Layer layer = Layer.ofRows(rows, inner, columns, weights);
-    return new Convolution(program, layer, source.at(0), output.at(0));
-  }
-
-  private static void emit(Layer layer, Place source, Place output, ProgramBuilder program) {
-    Convolution convolution = new Convolution(program, layer, source.at(0), output.at(0));
-    convolution.emit(convolution.pack());
+  /** Multiplies what a filter sees by weights. */
+  static void emit(
+      Filter filter, Weights weights, Spot source, Spot output, ProgramBuilder program) {
+    filter.emit(pack(filter, weights, program), source, output, program);
   }
 
   private static void convolution(
@@ -312,38 +239,40 @@ public final class Convolution {
     Shape input = operation.inputShape(0);
     Window height = parameters.height();
     Window width = parameters.width();
-    int batches = input.dimension(0);
-    int sourceHeight = input.dimension(1) + height.before() + height.after();
-    int sourceWidth = input.dimension(2) + width.before() + width.after();
-    boolean isPadded = sourceHeight != input.dimension(1) || sourceWidth != input.dimension(2);
-    int lines = batches * result.dimension(1);
-    int linesOfBatch = result.dimension(1);
-    int results = result.dimension(2);
-    if (!isPadded && isPointwise(height) && isPointwise(width)) {
-      // All results stand beside each other, as what they see does.
-      results *= lines;
-      lines = 1;
-      linesOfBatch = 1;
-      sourceWidth *= batches * sourceHeight;
-      sourceHeight = 1;
-    }
-    Layer layer =
-        new Layer(
-            lines,
-            linesOfBatch,
-            results,
-            sourceHeight,
-            sourceWidth,
-            input.dimension(3),
-            result.dimension(3),
-            height,
-            width,
-            weights(
-                operation, operands, 1, (long) height.size() * width.size() * input.dimension(3)),
-            parameters.activation(),
-            operands.function());
     Place source = pad(input, height, width, operands.input(0), program);
-    emit(layer, source, operands.output(), program);
+    int channels = result.dimension(3);
+    int cell = input.dimension(3) * Float.BYTES;
+    int lines = result.dimension(1);
+    int line = (input.dimension(2) + width.before() + width.after()) * cell;
+    int resultStep = channels * Float.BYTES;
+    Filter filter =
+        isPointwise(height) && isPointwise(width) && source == operands.input(0)
+            // All results stand beside each other, as what they see does.
+            ? ofRows(input.dimension(0) * lines * result.dimension(2), input.dimension(3), channels)
+            : new Filter(
+                input.dimension(0),
+                (long) (input.dimension(1) + height.before() + height.after()) * line,
+                (long) lines * result.dimension(2) * resultStep,
+                lines,
+                lines == 1 ? 0 : height.stride() * line,
+                result.dimension(2) * resultStep,
+                result.dimension(2),
+                width.stride() * cell,
+                resultStep,
+                channels,
+                height.size(),
+                height.dilation() * line,
+                width.size(),
+                width.dilation() * cell,
+                input.dimension(3),
+                FusedActivation.NONE,
+                Optional.empty());
+    emit(
+        filter.with(parameters.activation(), operands.function()),
+        weights(operation, operands, 1, filter.depth()),
+        source.at(0),
+        operands.output().at(0),
+        program);
   }
 
   private static boolean isPointwise(Window window) {
@@ -382,102 +311,5 @@ public final class Convolution {
       }
     }
     return to;
-  }
-
-  private List<Panel> pack() {
-    return layer.weights().new Packer(program, layer.depth()).pack(layer.resultChannels(), vectors);
-  }
-
-  /**
-   * Emits the functions of all panels, and their calls panel by panel: weights stay in a cache.
-   * Where there are few of them, all panels follow for a part of the results before the next part:
-   * then it is the part that stays there, while its panels read and write it again and again.
-   */
-  private void emit(List<Panel> panels) {
-    int most = Sums.mostRows(program.emitter(), vectors);
-    int blocks = Math.ceilDiv(layer.results(), most);
-    int rows = Math.ceilDiv(layer.results(), blocks);
-    int whole = layer.results() / rows;
-    int rest = layer.results() % rows;
-    long bytes = bytesOfResult();
-    boolean isParted = panels.size() > 1 && bytesOfWeights() <= MOST_KEPT;
-    int lines =
-        isParted
-            ? Math.clamp(MOST_KEPT / (bytes * layer.results()), 1, layer.lines())
-            : layer.lines();
-    int part = isParted ? Math.clamp(MOST_KEPT / (bytes * rows), 1, whole) : whole;
-    List<Block> full = panels.stream().map(panel -> block(rows, panel)).toList();
-    List<Block> last =
-        rest > 0 ? panels.stream().map(panel -> block(rest, panel)).toList() : List.of();
-    for (int line = 0; line < layer.lines(); line += lines) {
-      for (int block = 0; block < whole; block += part) {
-        int blocksOfPart = Math.min(part, whole - block);
-        boolean isLast = rest > 0 && block + part >= whole;
-        for (int panel = 0; panel < panels.size(); panel++) {
-          for (int i = line; i < Math.min(line + lines, layer.lines()); i++) {
-            call(full.get(panel), i, block * rows, blocksOfPart);
-            if (isLast) {
-              call(last.get(panel), i, whole * rows, 1);
-            }
-          }
-        }
-      }
-    }
-  }
-
-  /** Some results of a line with the channels of a panel, and the function that computes them. */
-  private record Block(int rows, Panel panel, Function function) {}
-
-  private Block block(int rows, Panel panel) {
-    return new Block(rows, panel, taps(rows, panel).emit(program.emitter()));
-  }
-
-  /** Returns the bytes that a result adds to what is read and written. */
-  private long bytesOfResult() {
-    long read = (long) layer.channels() * layer.height().stride() * layer.width().stride();
-    return (read + layer.resultChannels()) * Float.BYTES;
-  }
-
-  private long bytesOfWeights() {
-    return layer.depth() * (long) layer.resultChannels() * Float.BYTES;
-  }
-
-  private Taps taps(int rows, Panel panel) {
-    int cell = layer.channels() * Float.BYTES;
-    boolean isJoined = layer.width().dilation() == 1;
-    return new Taps(
-        panel.at().place() == null,
-        new Sums(
-            false,
-            panel.vectors(),
-            panel.channels(),
-            layer.resultChannels() * Float.BYTES,
-            layer.activation(),
-            layer.function()),
-        rows,
-        layer.height().size(),
-        layer.height().dilation() * layer.sourceWidth() * cell,
-        isJoined ? 1 : layer.width().size(),
-        isJoined ? 0 : layer.width().dilation() * cell,
-        isJoined ? layer.width().size() * layer.channels() : layer.channels(),
-        layer.width().stride() * cell);
-  }
-
-  private void call(Block called, int line, int result, int blocks) {
-    Panel panel = called.panel();
-    int batch = line / layer.linesOfBatch();
-    int row = line % layer.linesOfBatch() * layer.height().stride();
-    long cell = layer.channels() * (long) Float.BYTES;
-    long from =
-        (((long) batch * layer.sourceHeight() + row) * layer.sourceWidth()
-                + (long) result * layer.width().stride())
-            * cell;
-    long to =
-        (((long) line * layer.results() + result) * layer.resultChannels() + panel.channel())
-            * Float.BYTES;
-    long products = (long) called.rows() * panel.channels() * layer.depth();
-    int most = (int) Math.max(1, MOST_PRODUCTS / products);
-    Spot read = source.plus(from);
-    program.callInParts(called.function(), blocks, most, read, output.plus(to), panel.at());
   }
 }

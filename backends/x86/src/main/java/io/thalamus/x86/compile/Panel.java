@@ -3,11 +3,12 @@ package io.thalamus.x86.compile;
 
 /**
  * The bias and the weights of some neighbouring channels, as {@link io.thalamus.x86.kernel.Taps}
- * reads them.
+ * reads them, and those of as many channels behind these, and so on.
  *
  * @param channel the first one
- * @param channels how many there are
- * @param vectors of the panel
- * @param at where a run packs it, or the constants have it
+ * @param channels of a panel
+ * @param vectors of a panel
+ * @param count of panels, one behind the other
+ * @param at where a run packs the first, or the constants have it
  */
-record Panel(int channel, int channels, int vectors, Spot at) {}
+record Panel(int channel, int channels, int vectors, int count, Spot at) {}

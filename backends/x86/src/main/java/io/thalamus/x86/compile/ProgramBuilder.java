@@ -208,7 +208,8 @@ final class ProgramBuilder {
   Part constant(Optional<?> key, Supplier<Packed> packer) {
     if (key.isEmpty()) {
       Packed packed = packer.get();
-      long at = constants.add(packed.bytes());
+      long at = constants.bytes();
+      packed.writer().accept(constants.allocate(packed.bytes(), ALIGNMENT));
       // What follows may be read.
       constants.allocate(Program.SLACK, ALIGNMENT);
       return new Part(at, packed.note());

@@ -5,6 +5,7 @@ import io.thalamus.x86.code.SystemCalls;
 import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
@@ -30,9 +31,14 @@ public final class SharedWeights {
   /**
    * The bytes of a part, and what its user must know of them.
    *
-   * @param bytes are copied
+   * @param writer writes all of them
    */
-  record Packed(MemorySegment bytes, Object note) {}
+  record Packed(long bytes, Consumer<MemorySegment> writer, Object note) {
+    /** Bytes that are copied. */
+    Packed(MemorySegment bytes, Object note) {
+      this(bytes.byteSize(), to -> to.copyFrom(bytes), note);
+    }
+  }
 
   /**
    * Returns a part, which the caller gives back by {@link Part#release}.
@@ -64,15 +70,17 @@ public final class SharedWeights {
   }
 
   private synchronized Chunk room(long bytes) {
-    if (last == null || last.size - last.used < bytes) {
+    Chunk chunk = last;
+    if (bytes > MOST / 2) {
+      chunk = new Chunk(SystemCalls.pages(bytes));
+    } else if (last == null || last.size - last.used < bytes) {
       long size = last == null ? LEAST : Math.min(2 * last.size, MOST);
-      Chunk made = new Chunk(SystemCalls.pages(Math.max(size, bytes)));
-      mapped += made.size;
-      last = made;
+      chunk = new Chunk(SystemCalls.pages(Math.max(size, bytes)));
+      last = chunk;
     }
-    last.used += bytes;
-    last.users++;
-    return last;
+    chunk.used += bytes;
+    chunk.users++;
+    return chunk;
   }
 
   /** A part. */
@@ -82,6 +90,7 @@ public final class SharedWeights {
     private long address;
     private long bytes;
     private Object note;
+    private boolean isPacked;
 
     /** Guarded by all weights. */
     private int users;
@@ -91,18 +100,21 @@ public final class SharedWeights {
     }
 
     private synchronized void pack(Supplier<Packed> packer) {
-      if (chunk != null) {
+      if (isPacked) {
         return;
       }
       Packed packed = packer.get();
-      long length = Constants.room(packed.bytes().byteSize() + Program.SLACK);
-      synchronized (SharedWeights.this) {
-        chunk = room(length);
-        address = chunk.address + chunk.used - length;
+      long length = Constants.room(packed.bytes() + Program.SLACK);
+      if (chunk == null) {
+        synchronized (SharedWeights.this) {
+          chunk = room(length);
+          address = chunk.address + chunk.used - length;
+        }
       }
       bytes = length;
       note = packed.note();
-      Constants.memory(address, length).copyFrom(packed.bytes());
+      packed.writer().accept(Constants.memory(address, packed.bytes()));
+      isPacked = true;
     }
 
     /** Returns what its packer said of it. */
@@ -145,6 +157,7 @@ public final class SharedWeights {
       if (address == 0) {
         throw new OutOfMemoryError("the system refuses " + size + " bytes for weights");
       }
+      mapped += size;
     }
 
     void release() {

@@ -16,7 +16,6 @@ import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
 import io.thalamus.operations.extension.ThalamusExtension;
-import io.thalamus.x86.compile.TapLines.Line;
 import io.thalamus.x86.compile.Weights.Source;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -167,35 +166,42 @@ public final class SpreadConvolution {
     float[] bias = Source.floats(operation, 2);
     for (Phase row : rows) {
       for (Phase column : columns) {
-        TapLines filter =
-            new TapLines(
+        Filter filter =
+            new Filter(
+                output.dimension(0),
+                batch,
+                (long) output.dimension(1) * output.dimension(2) * result,
+                row.results(),
+                line,
+                parameters.height().stride() * output.dimension(2) * result,
+                column.results(),
+                cell,
+                parameters.width().stride() * result,
                 output.dimension(3),
-                part(weights, parameters, row, column, channels),
-                bias,
                 row.taps(),
                 line,
                 column.taps(),
                 cell,
                 channels,
-                cell,
-                parameters.width().stride() * result,
-                parameters.activation());
-        List<Line> lines = new ArrayList<>();
-        for (int b = 0; b < output.dimension(0); b++) {
-          for (int i = 0; i < row.results(); i++) {
-            int y = row.first() + i * parameters.height().stride();
-            int top = row.cell() + i - row.taps() + 1 + height.before();
-            int left = column.cell() - column.taps() + 1 + width.before();
-            lines.add(
-                new Line(
-                    b * batch + (long) top * line + (long) left * cell,
-                    (((long) b * output.dimension(1) + y) * output.dimension(2) + column.first())
-                        * result));
-          }
-        }
-        filter.emit(lines, column.results(), source, operands.output(), program);
+                parameters.activation(),
+                Optional.empty());
+        int top = row.cell() - row.taps() + 1 + height.before();
+        int left = column.cell() - column.taps() + 1 + width.before();
+        long to = ((long) row.first() * output.dimension(2) + column.first()) * result;
+        Convolution.emit(
+            filter,
+            weights(part(weights, parameters, row, column, channels), bias, filter, program),
+            source.at((long) top * line + (long) left * cell),
+            operands.output().at(to),
+            program);
       }
     }
+  }
+
+  private static Weights weights(
+      float[] weights, float[] bias, Filter filter, ProgramBuilder program) {
+    return new Weights(
+        Source.of(weights, program), Optional.of(Source.of(bias, program)), 0, 1, filter.depth());
   }
 
   /** The same of bytes: sums of integers have no order. */
@@ -302,30 +308,35 @@ public final class SpreadConvolution {
     float[] bias = Source.floats(operation, 2);
     for (int group = 0; group < groups; group++) {
       int first = group * channels;
-      TapLines filter =
-          new TapLines(
+      Filter filter =
+          new Filter(
+              output.dimension(0),
+              batch,
+              (long) output.dimension(1) * output.dimension(2) * result,
+              output.dimension(1),
+              output.dimension(1) == 1 ? 0 : height.stride() * line,
+              output.dimension(2) * result,
+              output.dimension(2),
+              width.stride() * cell,
+              result,
               channels,
-              Arrays.copyOfRange(weights, first * depth, (first + channels) * depth),
-              Arrays.copyOfRange(bias, first, first + channels),
               height.size(),
               height.dilation() * line,
               width.size(),
               width.dilation() * cell,
               run,
-              width.stride() * cell,
-              result,
-              parameters.activation());
-      List<Line> lines = new ArrayList<>();
-      for (int b = 0; b < output.dimension(0); b++) {
-        for (int y = 0; y < output.dimension(1); y++) {
-          lines.add(
-              new Line(
-                  b * batch + (long) y * height.stride() * line + (long) group * run * Float.BYTES,
-                  ((long) b * output.dimension(1) + y) * output.dimension(2) * result
-                      + (long) first * Float.BYTES));
-        }
-      }
-      filter.emit(lines, output.dimension(2), source, operands.output(), program);
+              parameters.activation(),
+              Optional.empty());
+      Convolution.emit(
+          filter,
+          weights(
+              Arrays.copyOfRange(weights, first * depth, (first + channels) * depth),
+              Arrays.copyOfRange(bias, first, first + channels),
+              filter,
+              program),
+          source.at((long) group * run * Float.BYTES),
+          operands.output().at((long) first * Float.BYTES),
+          program);
     }
   }
 

@@ -5,7 +5,6 @@ import io.thalamus.operations.FusedActivation;
 import io.thalamus.x86.compile.Weights.Source;
 import io.thalamus.x86.kernel.Depthwise;
 import io.thalamus.x86.kernel.Sums;
-import io.thalamus.x86.kernel.Taps;
 import java.util.List;
 import java.util.Optional;
 
@@ -18,6 +17,7 @@ final class StepProduct {
   private final ProgramBuilder program;
   private final int batches;
   private final int depth;
+  private final int width;
   private final boolean isAdded;
   private final boolean isOfEach;
   private final List<Panel> panels;
@@ -34,6 +34,7 @@ final class StepProduct {
     this.program = program;
     this.batches = batches;
     this.depth = depth;
+    this.width = width;
     this.isAdded = isAdded;
     this.isOfEach = isOfEach;
     panels =
@@ -73,30 +74,33 @@ final class StepProduct {
    * @param targetStep the same where results are written
    */
   void call(Place from, long at, int step, Place to, long target, int targetStep) {
-    for (Panel panel : panels) {
-      Sums sums =
-          new Sums(
-              isAdded,
-              panel.vectors(),
-              panel.channels(),
-              targetStep,
-              FusedActivation.NONE,
-              Optional.empty());
-      long channel = (long) panel.channel() * Float.BYTES;
-      if (isOfEach) {
-        Depthwise each =
-            new Depthwise(true, sums, 0, 1, 0, Convolution.ONE, batches, batches, step, 0);
-        program.call(each, from.at(at + channel), to.at(target + channel), panel.at());
-      } else {
-        int most = Sums.mostRows(program.emitter(), panel.vectors());
-        for (int b = 0; b < batches; b += most) {
-          program.call(
-              new Taps(true, sums, Math.min(most, batches - b), 1, 0, 1, 0, depth, step),
-              from.at(at + (long) b * step),
-              to.at(target + (long) b * targetStep + channel),
-              panel.at());
-        }
-      }
+    if (isOfEach) {
+      panels.forEach(panel -> callOfEach(panel, from.at(at), step, to.at(target), targetStep));
+      return;
     }
+    Filter filter = Filter.ofRows(batches, step, targetStep, depth, width);
+    if (isAdded) {
+      filter.emitAdded(panels, from.at(at), to.at(target), program);
+    } else {
+      filter.emit(panels, from.at(at), to.at(target), program);
+    }
+  }
+
+  private void callOfEach(Panel panel, Spot from, int step, Spot to, int targetStep) {
+    Sums sums =
+        new Sums(
+            true,
+            panel.vectors(),
+            panel.channels(),
+            targetStep,
+            FusedActivation.NONE,
+            Optional.empty());
+    long channel = (long) panel.channel() * Float.BYTES;
+    program.call(
+        new Depthwise(true, sums, 0, 1, 0, 0, Convolution.ONE, batches, 1, batches, step, 0),
+        panel.count(),
+        from.plus(channel),
+        to.plus(channel),
+        panel.at());
   }
 }

@@ -13,11 +13,11 @@ import io.thalamus.x86.kernel.Transposed;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
  * The float weights and the bias of a layer, which may be constants. Those that are not are packed
@@ -105,10 +105,10 @@ record Weights(
   }
 
   /**
-   * All that decides on a panel.
+   * All that decides on the panels of a layer.
    *
-   * @param bias of its channels
-   * @param padded elements of a row
+   * @param bias of all channels
+   * @param padded elements of a row of a panel
    */
   private record Key(
       Identity numbers,
@@ -117,11 +117,10 @@ record Weights(
       long depthStep,
       long channelStep,
       int depth,
-      int channel,
       int channels,
       int padded) {}
 
-  /** Packs panels, one after the other, of one layer. Used once. */
+  /** Packs the panels of one layer. Used once. */
   final class Packer {
     private final ProgramBuilder program;
     private final int depth;
@@ -130,9 +129,6 @@ record Weights(
     private float[] packed = {};
 
     private float[] rows = {};
-
-    /** The bias of all channels, if it is known. */
-    private Optional<ByteBuffer> known = Optional.empty();
 
     /**
      * A packer.
@@ -145,51 +141,75 @@ record Weights(
     }
 
     /**
-     * Packs all panels.
+     * Packs all panels, one behind the other. The last one may have fewer channels, and is apart
+     * then.
      *
-     * @param vectors of a panel; the last one may have fewer
+     * @param vectors of a panel
      */
     List<Panel> pack(int channels, int vectors) {
-      if (isConstant()) {
-        known = bias.map(Source::bytes);
-      }
-      List<Panel> panels = new ArrayList<>();
-      int width = vectors * program.emitter().lanes();
-      for (int channel = 0; channel < channels; channel += width) {
-        panels.add(panel(channel, Math.min(width, channels - channel)));
+      int lanes = program.emitter().lanes();
+      int width = vectors * lanes;
+      int whole = channels / width;
+      int rest = channels % width;
+      int restVectors = Math.ceilDiv(rest, lanes);
+      long wholeBytes = bytes(width);
+      long allBytes = whole * wholeBytes + (rest > 0 ? bytes(restVectors * lanes) : 0);
+      Spot at =
+          isConstant()
+              ? Spot.ofConstant(constant(channels, width, allBytes))
+              : program.place(allBytes).at(0);
+      Panel all = new Panel(0, width, vectors, whole, at);
+      Panel last = new Panel(whole * width, rest, restVectors, 1, at.plus(whole * wholeBytes));
+      List<Panel> panels =
+          Stream.of(all, last).filter(panel -> panel.count() * panel.channels() > 0).toList();
+      if (!isConstant()) {
+        panels.forEach(this::write);
       }
       return panels;
     }
 
-    private Panel panel(int channel, int channels) {
-      int lanes = program.emitter().lanes();
-      int vectors = Math.ceilDiv(channels, lanes);
-      if (!isConstant()) {
-        Place place = program.place((1 + (long) depth) * vectors * lanes * Float.BYTES);
-        write(place, channel, channels, vectors * lanes);
-        return new Panel(channel, channels, vectors, place.at(0));
-      }
-      int padded = vectors * lanes;
-      long at =
-          program
-              .constant(
-                  numbers.identity().map(identity -> key(identity, channel, channels, padded)),
-                  () -> new Packed(constant(channel, channels, padded), null))
-              .at();
-      return new Panel(channel, channels, vectors, Spot.ofConstant(at));
+    /** Returns the bytes of a panel. */
+    private long bytes(int padded) {
+      return (1L + depth) * padded * Float.BYTES;
     }
 
-    private Key key(Identity identity, int channel, int channels, int padded) {
-      return new Key(
-          identity,
-          known.map(all -> all.slice(channel * Float.BYTES, channels * Float.BYTES)),
-          first,
-          depthStep,
-          channelStep,
-          depth,
-          channel,
-          channels,
-          padded);
+    private long constant(int channels, int width, long bytes) {
+      Optional<Key> key =
+          numbers
+              .identity()
+              .map(
+                  identity ->
+                      new Key(
+                          identity,
+                          bias.map(Source::bytes),
+                          first,
+                          depthStep,
+                          channelStep,
+                          depth,
+                          channels,
+                          width));
+      return program
+          .constant(key, () -> new Packed(bytes, to -> writeConstants(to, channels, width), null))
+          .at();
+    }
+
+    private void writeConstants(MemorySegment to, int channels, int width) {
+      int lanes = program.emitter().lanes();
+      long at = 0;
+      for (int channel = 0; channel < channels; channel += width) {
+        int some = Math.min(width, channels - channel);
+        MemorySegment panel = constant(channel, some, Math.ceilDiv(some, lanes) * lanes);
+        MemorySegment.copy(panel, 0, to, at, panel.byteSize());
+        at += panel.byteSize();
+      }
+    }
+
+    private void write(Panel panel) {
+      int padded = panel.vectors() * program.emitter().lanes();
+      for (int i = 0; i < panel.count(); i++) {
+        int channel = panel.channel() + i * panel.channels();
+        write(panel.at().plus(i * bytes(padded)), channel, panel.channels(), padded);
+      }
     }
 
     /** The bias, then the weights of each tap, each as long as the vectors are. */
@@ -220,13 +240,13 @@ record Weights(
     }
 
     /** Has a run write the same. Elements behind the channels become 0. */
-    private void write(Place panel, int channel, int channels, int padded) {
+    private void write(Spot panel, int channel, int channels, int padded) {
       int row = padded * Float.BYTES;
       if (bias.isPresent()) {
         program.call(
             new Strided(Float.BYTES, channels, Float.BYTES, Float.BYTES, 0, 0),
             bias.get().place().get().at((long) channel * Float.BYTES),
-            panel.at(0));
+            panel);
       } else {
         zeros(panel, 0, channels, 0, 1);
       }
@@ -242,19 +262,20 @@ record Weights(
         if (isInOrder) {
           int step = Math.toIntExact(depthStep * Float.BYTES);
           Strided copy = new Strided(Float.BYTES, channels, Float.BYTES, Float.BYTES, step, row);
-          program.call(copy, some, numbers.place().get().at(from + (long) k * step), panel.at(to));
+          program.call(
+              copy, some, numbers.place().get().at(from + (long) k * step), panel.plus(to));
         } else {
           int step = Math.toIntExact(channelStep * Float.BYTES);
           Transposed columns = new Transposed(channels, some, step, row);
           program.call(
-              columns, numbers.place().get().at(from + (long) k * Float.BYTES), panel.at(to));
+              columns, numbers.place().get().at(from + (long) k * Float.BYTES), panel.plus(to));
         }
       }
     }
 
-    private void zeros(Place panel, long at, int count, int step, int blocks) {
+    private void zeros(Spot panel, long at, int count, int step, int blocks) {
       Strided fill = new Strided(Float.BYTES, count, 0, Float.BYTES, 0, step);
-      program.call(fill, blocks, program.zero().at(0), panel.at(at));
+      program.call(fill, blocks, program.zero().at(0), panel.plus(at));
     }
   }
 

@@ -14,17 +14,20 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Sums of products over the taps of a filter, each channel for itself, of whole lines of results.
- * It reads a panel: the bias, then the weights of each tap. Padding stands nowhere: a block at an
+ * Sums of products over the taps of a filter, each channel for itself, of whole lines of results,
+ * panel by panel: each panel is the bias, then the weights of each tap. What the next one needs
+ * stands behind it, and beside what it sees and its results. Padding stands nowhere: a block at an
  * edge has no products by taps that are outside of the source.
  *
  * @param isConstant whether the panel stands among the constants, else in memory
  * @param sums where results go
  * @param above lines of the filter above the source, whose weights are passed over
  * @param height lines of the filter in the source
+ * @param below lines of the filter below the source
  * @param heightStep bytes from one of these to the next
  * @param width of the filter; one of more than {@link #MOST_TAPS} taps has no padding
  * @param columns of a line of the source
+ * @param lines of results, which stand one behind the other
  * @param results of a line
  * @param cell bytes from one column of the source to the next
  * @param lineStep bytes from what one line sees to what the next does
@@ -34,9 +37,11 @@ public record Depthwise(
     Sums sums,
     int above,
     int height,
+    int below,
     int heightStep,
     Window width,
     int columns,
+    int lines,
     int results,
     int cell,
     int lineStep)
@@ -53,12 +58,32 @@ public record Depthwise(
    */
   private record Blocks(int first, int rows, int count) {}
 
-  /** Returns the function: o0 is the first cell, o1 the result, o2 the panel; a block is a line. */
+  /** Returns the function: o0 is the first cell, o1 the result, o2 the panel, which is a block. */
   @Override
   public Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     emitter.begin(isConstant);
+    a.push(Gpr.RBX);
     Label again = a.label();
+    Loops.repeat(a, Gpr.RBX, lines, () -> line(emitter));
+    Extent panel = sums.panel(emitter, (above + height + below) * (long) width.size());
+    int resultLine = results * sums.step();
+    Loops.advance(a, Gpr.RDX, sums.bytes() - lines * lineStep);
+    Loops.advance(a, Gpr.RCX, sums.bytes() - lines * resultLine);
+    Loops.advance(a, Gpr.R8, Math.toIntExact(panel.next()));
+    a.countDown(Gpr.R9, again);
+    a.pop(Gpr.RBX);
+    a.vzeroupper();
+    long seen = seen();
+    return emitter.end(
+        seen == 0 ? Extent.NONE : new Extent((lines - 1L) * lineStep + seen, sums.bytes()),
+        new Extent(((long) lines * results - 1) * sums.step() + sums.bytes(), sums.bytes()),
+        panel,
+        isConstant);
+  }
+
+  private void line(Emitter emitter) {
+    Assembler a = emitter.assembler();
     for (Blocks blocks : blocks(emitter)) {
       Loops.repeat(
           a,
@@ -71,13 +96,6 @@ public record Depthwise(
           });
     }
     a.emit(Alu.ADD, Gpr.RDX, lineStep - results * width.stride() * cell);
-    a.countDown(Gpr.R9, again);
-    a.vzeroupper();
-    return emitter.end(
-        new Extent(seen(), lineStep),
-        sums.written(results),
-        sums.panel(emitter, (above + height) * (long) width.size()),
-        isConstant);
   }
 
   /** Returns the bytes of what a line sees; 0 where all taps are outside. */
@@ -90,7 +108,7 @@ public record Depthwise(
             .orElse(-1);
     return height == 0 || last < 0
         ? 0
-        : (height - 1L) * heightStep + (long) last * cell + (long) sums.channels() * Float.BYTES;
+        : (height - 1L) * heightStep + (long) last * cell + sums.bytes();
   }
 
   private boolean isInside(int result, int tap) {

@@ -122,7 +122,8 @@ final class Loops {
         });
   }
 
-  private static void advance(Assembler a, Gpr pointer, int bytes) {
+  /** Moves a pointer by a number of bytes that is known. */
+  static void advance(Assembler a, Gpr pointer, int bytes) {
     if (bytes != 0) {
       a.emit(Alu.ADD, pointer, bytes);
     }

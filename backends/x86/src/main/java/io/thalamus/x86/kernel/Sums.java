@@ -88,14 +88,21 @@ public record Sums(
     }
   }
 
-  /** Returns what a block writes. */
-  Extent written(int rows) {
-    return new Extent((rows - 1L) * step + (long) channels * Float.BYTES, (long) rows * step);
+  /** Returns the bytes of the channels of a result. */
+  int bytes() {
+    return channels * Float.BYTES;
   }
 
-  /** Returns what is read of a panel with so many taps. */
+  /** Returns what is written for a panel, and behind that for the next one. */
+  Extent written(Area area) {
+    long last = (area.lines() - 1L) * area.resultLineStep() + (area.results() - 1L) * step;
+    return new Extent(last + bytes(), bytes());
+  }
+
+  /** Returns what is read of a panel with so many taps, behind which the next one stands. */
   Extent panel(Emitter emitter, long taps) {
-    return new Extent((1 + taps) * vectors * emitter.length().bytes(), 0);
+    long bytes = (1 + taps) * vectors * emitter.length().bytes();
+    return new Extent(bytes, bytes);
   }
 
   private Address result(Emitter emitter, int row, int v) {

@@ -11,29 +11,27 @@ import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
 
 /**
- * Sums of products over the taps of a filter, for a block of neighbouring results and some vectors
- * of channels at a time. It reads a panel: the bias, then the weights of each tap.
+ * Sums of products over the taps of a filter, of an area of results, panel by panel: each panel is
+ * the bias, then the weights of each float of a tap. The next panel stands behind it, and its
+ * results beside those of the one before.
  *
- * @param isConstant whether the panel stands among the constants, else in memory
+ * @param isConstant whether the panels stand among the constants, else in memory
  * @param sums where results go
- * @param rows results of a block
  * @param height taps below each other
  * @param heightStep bytes from one to the next
  * @param width taps beside each other
  * @param widthStep bytes from one to the next
  * @param run floats of a tap that stand beside each other
- * @param rowStep bytes from what one result sees to what the next does
  */
 public record Taps(
     boolean isConstant,
     Sums sums,
-    int rows,
+    Area area,
     int height,
     int heightStep,
     int width,
     int widthStep,
-    int run,
-    int rowStep)
+    int run)
     implements FunctionSource {
   private static final int UNROLLED = 4;
 
@@ -52,12 +50,39 @@ public record Taps(
   /** Bytes instead of these floats then: as many as memory has to be asked for at a time. */
   private static final int BYTES_AHEAD = 12 << 10;
 
-  /** Returns the function: o0 is the source, o1 the result, o2 the panel. */
+  /** Returns the function: o0 is the source, o1 the result, o2 the panel, which is a block. */
   @Override
   public Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     emitter.begin(isConstant);
+    a.push(Gpr.RBX);
+    a.push(Gpr.R12);
     Label again = a.label();
+    Loops.repeat(
+        a,
+        Gpr.R12,
+        area.lines(),
+        () -> {
+          Loops.repeat(a, Gpr.RBX, area.whole(), () -> block(emitter, area.rows()));
+          Loops.repeat(a, Gpr.RBX, area.less(), () -> block(emitter, area.rows() - 1));
+          Loops.advance(a, Gpr.RDX, area.lineStep() - area.results() * area.rowStep());
+          Loops.advance(a, Gpr.RCX, area.resultLineStep() - area.results() * sums.step());
+        });
+    Extent panel = sums.panel(emitter, (long) height * width * run);
+    Loops.advance(a, Gpr.RDX, -area.lines() * area.lineStep());
+    Loops.advance(a, Gpr.RCX, sums.bytes() - area.lines() * area.resultLineStep());
+    Loops.advance(a, Gpr.R8, Math.toIntExact(panel.next()));
+    a.countDown(Gpr.R9, again);
+    a.pop(Gpr.R12);
+    a.pop(Gpr.RBX);
+    a.vzeroupper();
+    long tap = (height - 1L) * heightStep + (width - 1L) * widthStep + run * (long) Float.BYTES;
+    return emitter.end(new Extent(area.seen() + tap, 0), sums.written(area), panel, isConstant);
+  }
+
+  /** Some neighbours, behind which the pointers move. */
+  private void block(Emitter emitter, int rows) {
+    Assembler a = emitter.assembler();
     if (sums.isAdded()) {
       sums.setTail(emitter);
     }
@@ -74,18 +99,10 @@ public record Taps(
         width,
         widthStep,
         run * Float.BYTES,
-        () -> Loops.unroll(a, Gpr.R10, run, UNROLLED, count -> floats(emitter, count)));
+        () -> Loops.unroll(a, Gpr.R10, run, UNROLLED, count -> floats(emitter, rows, count)));
     sums.store(emitter, rows);
-    a.emit(Alu.ADD, Gpr.RDX, rows * rowStep);
+    a.emit(Alu.ADD, Gpr.RDX, rows * area.rowStep());
     a.emit(Alu.ADD, Gpr.RCX, rows * sums.step());
-    a.countDown(Gpr.R9, again);
-    a.vzeroupper();
-    long seen = (height - 1L) * heightStep + (width - 1L) * widthStep + run * (long) Float.BYTES;
-    return emitter.end(
-        new Extent((rows - 1L) * rowStep + seen, (long) rows * rowStep),
-        sums.written(rows),
-        sums.panel(emitter, (long) height * width * run),
-        isConstant);
   }
 
   /** Returns the bytes of the weights of a float. */
@@ -93,14 +110,15 @@ public record Taps(
     return sums.vectors() * emitter.length().bytes();
   }
 
-  private void floats(Emitter emitter, int count) {
+  private void floats(Emitter emitter, int rows, int count) {
     Assembler a = emitter.assembler();
     for (int i = 0; i < count; i++) {
       sums.loadWeights(emitter, i);
-      prefetch(emitter, i);
+      prefetch(emitter, rows, i);
       Vector seen = sums.seen(emitter);
       for (int row = 0; row < rows; row++) {
-        a.emit(Unary.VBROADCASTSS, seen, Address.at(Gpr.RDI, row * rowStep + i * Float.BYTES));
+        a.emit(
+            Unary.VBROADCASTSS, seen, Address.at(Gpr.RDI, row * area.rowStep() + i * Float.BYTES));
         for (int v = 0; v < sums.vectors(); v++) {
           a.emit(Binary.VFMADD231PS, sums.sum(emitter, row, v), sums.weight(emitter, v), seen);
         }
@@ -113,7 +131,7 @@ public record Taps(
   }
 
   /** Weights that the first cache does not keep from one block to the next are called for early. */
-  private void prefetch(Emitter emitter, int tap) {
+  private void prefetch(Emitter emitter, int rows, int tap) {
     int step = weights(emitter);
     if ((long) height * width * run * step < MOST_KEPT) {
       return;

@@ -28,6 +28,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 class GuardedTest {
   private static final int ROUNDS = 150;
 
+  /** Blocks of sums. */
+  private static final int MOST_PANELS = 3;
+
   /** Compares a block of a result with what it should be. */
   @FunctionalInterface
   interface Judge<T> {
@@ -143,14 +146,20 @@ class GuardedTest {
     rounds(
         level,
         ROUNDS,
-        3,
+        MOST_PANELS,
         1,
         (_, random, emitter) -> taps(emitter, random),
         (taps, block, read, written, panel) -> {
-          for (int row = block * taps.rows(); row < (block + 1) * taps.rows(); row++) {
-            for (int c = 0; c < taps.sums().channels(); c++) {
-              double sum = sum(taps, new Emitter(level), row, c, read, panel);
-              check(taps.sums(), sum, written.get((long) row * taps.sums().step() + 4L * c));
+          Area area = taps.area();
+          int channels = taps.sums().channels();
+          for (int line = 0; line < area.lines(); line++) {
+            for (int row = 0; row < area.results(); row++) {
+              long from = (long) line * area.lineStep() + (long) row * area.rowStep();
+              long to = (long) line * area.resultLineStep() + (long) row * taps.sums().step();
+              for (int c = 0; c < channels; c++) {
+                double sum = sum(taps, new Emitter(level), block, from, c, read, panel);
+                check(taps.sums(), sum, written.get(to + 4L * (block * channels + c)));
+              }
             }
           }
         });
@@ -162,15 +171,16 @@ class GuardedTest {
     rounds(
         level,
         ROUNDS,
-        3,
+        MOST_PANELS,
         1,
         (_, random, emitter) -> depthwise(emitter, random),
         (depthwise, block, read, written, panel) -> {
-          for (int result = 0; result < depthwise.results(); result++) {
-            for (int c = 0; c < depthwise.sums().channels(); c++) {
-              double sum = sum(depthwise, new Emitter(level), block, result, c, read, panel);
-              long at = (long) block * depthwise.results() + result;
-              check(depthwise.sums(), sum, written.get(at * depthwise.sums().step() + 4L * c));
+          int channels = depthwise.sums().channels();
+          for (int i = 0; i < depthwise.lines() * depthwise.results(); i++) {
+            for (int c = 0; c < channels; c++) {
+              double sum = sum(depthwise, new Emitter(level), block, i, c, read, panel);
+              long at = (long) i * depthwise.sums().step() + 4L * (block * channels + c);
+              check(depthwise.sums(), sum, written.get(at));
             }
           }
         });
@@ -181,6 +191,7 @@ class GuardedTest {
     assertEquals(sums.function().map(kind -> apply(kind, clamped)).orElse(clamped), computed, 1e-4);
   }
 
+  /** Sums for as many panels as a round has at the most. */
   private static Sums sums(Emitter emitter, Random random) {
     int vectors = 1 + random.nextInt(4);
     int channels = vectors * emitter.lanes() - random.nextInt(emitter.lanes());
@@ -192,7 +203,7 @@ class GuardedTest {
         random.nextBoolean(),
         vectors,
         channels,
-        4 * (channels + random.nextInt(4)),
+        4 * (MOST_PANELS * channels + random.nextInt(4)),
         function.isPresent() ? FusedActivation.NONE : activation(random),
         function);
   }
@@ -201,16 +212,28 @@ class GuardedTest {
     Sums sums = sums(emitter, random);
     int run = 1 + random.nextInt(9);
     int cell = 4 * run + 4 * random.nextInt(3);
+    int rows = 1 + random.nextInt(Sums.mostRows(emitter, sums.vectors()));
+    int whole = 1 + random.nextInt(3);
+    int less = rows > 1 ? random.nextInt(3) : 0;
+    int results = whole * rows + less * (rows - 1);
+    Area area =
+        new Area(
+            1 + random.nextInt(3),
+            rows,
+            whole,
+            less,
+            cell * (1 + random.nextInt(2)),
+            cell * (1 + random.nextInt(20)),
+            sums.step() * (results + random.nextInt(3)));
     return new Taps(
         random.nextBoolean(),
         sums,
-        1 + random.nextInt(Sums.mostRows(emitter, sums.vectors())),
+        area,
         1 + random.nextInt(3),
         cell * 7,
         1 + random.nextInt(3),
         cell * (1 + random.nextInt(2)),
-        run,
-        cell * (1 + random.nextInt(2)));
+        run);
   }
 
   /** Filters of all sizes, which may lie outside of the source with any part. */
@@ -224,15 +247,17 @@ class GuardedTest {
     int before = isLong ? 0 : random.nextInt(6);
     int reach = (results - 1) * stride + (size - 1) * dilation + 1;
     int columns = isLong ? reach : Math.max(1, reach - before - random.nextInt(6));
-    int cell = 4 * (sums.channels() + random.nextInt(3));
+    int cell = 4 * (MOST_PANELS * sums.channels() + random.nextInt(3));
     return new Depthwise(
         random.nextBoolean(),
         sums,
         random.nextInt(3),
         random.nextInt(4),
+        random.nextInt(3),
         cell * columns * dilation,
         new Window(size, stride, dilation, before, 0),
         columns,
+        1 + random.nextInt(3),
         results,
         cell,
         cell * columns * stride);
@@ -248,18 +273,15 @@ class GuardedTest {
   }
 
   private static double sum(
-      Taps taps, Emitter emitter, int row, int c, Guarded read, Guarded panel) {
+      Taps taps, Emitter emitter, int block, long from, int c, Guarded read, Guarded panel) {
     long wide = 4L * taps.sums().vectors() * emitter.lanes();
-    double sum = taps.sums().isAdded() ? 0 : panel.get(4L * c);
-    long weight = 1;
+    long weight = block * (1L + taps.height() * taps.width() * taps.run());
+    double sum = taps.sums().isAdded() ? 0 : panel.get(weight * wide + 4L * c);
+    weight++;
     for (int y = 0; y < taps.height(); y++) {
       for (int x = 0; x < taps.width(); x++) {
         for (int k = 0; k < taps.run(); k++) {
-          long at =
-              (long) row * taps.rowStep()
-                  + (long) y * taps.heightStep()
-                  + (long) x * taps.widthStep()
-                  + 4L * k;
+          long at = from + (long) y * taps.heightStep() + (long) x * taps.widthStep() + 4L * k;
           sum += read.get(at) * panel.get(weight++ * wide + 4L * c);
         }
       }
@@ -268,26 +290,24 @@ class GuardedTest {
   }
 
   private static double sum(
-      Depthwise depthwise,
-      Emitter emitter,
-      int line,
-      int result,
-      int c,
-      Guarded read,
-      Guarded panel) {
+      Depthwise depthwise, Emitter emitter, int block, int i, int c, Guarded read, Guarded panel) {
     Window width = depthwise.width();
+    int line = i / depthwise.results();
+    int result = i % depthwise.results();
     long wide = 4L * depthwise.sums().vectors() * emitter.lanes();
-    double sum = depthwise.sums().isAdded() ? 0 : panel.get(4L * c);
+    int height = depthwise.above() + depthwise.height() + depthwise.below();
+    long first = block * (1 + height * (long) width.size());
+    double sum = depthwise.sums().isAdded() ? 0 : panel.get(first * wide + 4L * c);
     for (int y = 0; y < depthwise.height(); y++) {
       for (int x = 0; x < width.size(); x++) {
         int column = result * width.stride() - width.before() + x * width.dilation();
         if (column >= 0 && column < depthwise.columns()) {
-          long weight = 1 + (depthwise.above() + y) * (long) width.size() + x;
+          long weight = first + 1 + (depthwise.above() + y) * (long) width.size() + x;
           long at =
               (long) line * depthwise.lineStep()
                   + (long) y * depthwise.heightStep()
                   + (long) column * depthwise.cell()
-                  + 4L * c;
+                  + 4L * (block * depthwise.sums().channels() + c);
           sum += read.get(at) * panel.get(weight * wide + 4L * c);
         }
       }
