@@ -106,6 +106,7 @@ public record Machine(Set<Level> levels, String reason) {
       for (int i = 0; i < facts.length; i++) {
         facts[i] = (int) words.getAtIndex(ValueLayout.JAVA_LONG, i);
       }
+      SystemCalls.customize();
     }
     return of(facts);
   }

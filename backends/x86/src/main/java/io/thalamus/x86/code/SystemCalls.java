@@ -24,6 +24,9 @@ public final class SystemCalls {
   private static final int LARGE_PAGES = 14;
   private static final long FAILED = -1;
 
+  /** java.lang.invoke.MethodHandle.CUSTOMIZE_THRESHOLD of the JDK, and one more. */
+  private static final int CALLS_UNTIL_CUSTOMIZED = 128;
+
   /**
    * One handle for all functions, since each costs milliseconds at the start. What a function does
    * not take is where it does not read, and whoever gets fewer bits reads the lower ones. Not a
@@ -53,6 +56,17 @@ public final class SystemCalls {
 
   private static MemorySegment find(String name) {
     return Linker.nativeLinker().defaultLookup().findOrThrow(name);
+  }
+
+  /**
+   * Has the JVM make code for this handle alone, as it does once a handle has been called so often:
+   * that takes milliseconds, which the first execution of a network would wait for.
+   */
+  static void customize() {
+    for (int i = 0; i < CALLS_UNTIL_CUSTOMIZED; i++) {
+      // Of no pages: does nothing.
+      invoke(MADVISE, PAGE, 0, LARGE_PAGES, 0, 0, 0);
+    }
   }
 
   /** Returns the bytes of the pages that hold some bytes, one page at least. */

@@ -288,7 +288,7 @@ final class ProgramBuilder {
         : spot.place().bytes() + (argument == 0 ? Program.SLACK : 0);
   }
 
-  /** Says how many products of bytes the last call computes. */
+  /** Says how many products the last calls compute. */
   void multiplied(long products) {
     bytesOfGroup += products / PRODUCTS_OF_BYTE;
   }
