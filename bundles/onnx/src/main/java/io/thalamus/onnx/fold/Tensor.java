@@ -170,9 +170,14 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
     int step = (int) copy.runSourceStride() * width;
     copy.forEachPiece(
         PIECE,
-        (from, to, some) ->
-            copy(
-                source, (int) (from - first) * width, step, target, (int) to * width, some, width));
+        (from, to, some) -> {
+          int start = (int) (from - first) * width;
+          if (width == 1) {
+            copy(source, start, step, target, (int) to, some);
+          } else {
+            copy(source, start, step, target, (int) to * width, some, width);
+          }
+        });
     return MemorySegment.ofArray(target);
   }
 
@@ -180,6 +185,14 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
   private static void copy(int[] source, int from, int step, int[] target, int count) {
     int place = from;
     for (int at = 0; at < count; at++) {
+      target[at] = source[place];
+      place += step;
+    }
+  }
+
+  private static void copy(byte[] source, int from, int step, byte[] target, int to, int count) {
+    int place = from;
+    for (int at = to; at < to + count; at++) {
       target[at] = source[place];
       place += step;
     }
