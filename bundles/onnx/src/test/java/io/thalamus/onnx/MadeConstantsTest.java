@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Test;
 class MadeConstantsTest {
   private static final int UNITS = 32;
   private static final int LARGE = 1 << 10;
+  private static final int INT8 = 3;
 
   private final OnnxReader reader = new OnnxReader();
 
@@ -85,6 +86,33 @@ class MadeConstantsTest {
       // The second layer's weights are multiplied, and then its own.
       assertSame(array(first.get(0)), array(second.get(0)));
       assertEquals(first, second);
+    }
+  }
+
+  /** Weights in 8 bits that stand transposed. */
+  @Test
+  void anotherLengthHasTheSameBytes() throws Exception {
+    int[] weights = new Random(5).ints(UNITS * UNITS, -128, 128).toArray();
+    byte[] bytes =
+        new OnnxFileBuilder()
+            .input("x", FLOAT, -1, UNITS)
+            .bytes("w", INT8, new long[] {UNITS, UNITS}, weights)
+            .floats("s", new long[0], 0.5f)
+            .bytes("z", INT8, new long[0], 3)
+            .node("QuantizeLinear", List.of("x", "s", "z"), "q")
+            .node("DequantizeLinear", List.of("q", "s", "z"), "d")
+            .node("DequantizeLinear", List.of("w", "s", "z"), "v")
+            .node("MatMul", List.of("d", "v"), "m")
+            .node("QuantizeLinear", List.of("m", "s", "z"), "p")
+            .node("DequantizeLinear", List.of("p", "s", "z"), "y")
+            .output("y", FLOAT, -1, UNITS)
+            .build();
+    try (SharedMemory file = SharedMemory.copyOf(MemorySegment.ofArray(bytes))) {
+      List<Constant> first = constants(read(reader, file, 3));
+      List<Constant> second = constants(read(reader, file, 5));
+      assertEquals(1, first.size());
+      assertEquals(UNITS * UNITS, array(first.getFirst()).length);
+      assertSame(array(first.getFirst()), array(second.getFirst()));
     }
   }
 

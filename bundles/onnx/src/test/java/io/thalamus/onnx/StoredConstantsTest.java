@@ -2,8 +2,10 @@
 package io.thalamus.onnx;
 
 import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
+import static io.thalamus.onnx.OnnxFileBuilder.INT64;
 import static io.thalamus.onnx.OnnxFileBuilder.integer;
 import static io.thalamus.onnx.OnnxFileBuilder.ints;
+import static io.thalamus.onnx.OnnxFileBuilder.subgraph;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -20,6 +22,7 @@ import io.thalamus.model.Operation;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization.PerChannel;
+import io.thalamus.model.Subgraph;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
@@ -39,6 +42,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class StoredConstantsTest {
   private static final int UINT8 = 2;
   private static final int INT8 = 3;
+  private static final int BOOL = 9;
   private static final int FLOAT16 = 10;
   private static final long[] SCALAR = {};
 
@@ -100,12 +104,16 @@ class StoredConstantsTest {
   }
 
   private static Operand weights(Model model, OperationType type) {
+    return weights(model.main(), type);
+  }
+
+  private static Operand weights(Subgraph graph, OperationType type) {
     Operation found =
-        model.main().operations().stream()
+        graph.operations().stream()
             .filter(each -> each.type().equals(type))
             .findFirst()
-            .orElseThrow(() -> new AssertionError(model.main().operations()));
-    return model.main().operands().get(found.inputs().get(1));
+            .orElseThrow(() -> new AssertionError(graph.operations()));
+    return graph.operands().get(found.inputs().get(1));
   }
 
   private static byte[] bytes(Operand operand) {
@@ -300,6 +308,46 @@ class StoredConstantsTest {
     Operand term = weights(TestFiles.read(file.build()), ThalamusExtension.ADD);
     assertEquals(9, term.quantization().zeroPoint());
     assertArrayEquals(placed(stored, i -> i % 2 * 12 + i / 2), bytes(term));
+  }
+
+  /** Weights and terms around the body of a loop are seen in it: as bytes, and as real numbers. */
+  @Test
+  void weightsAroundALoop() throws Exception {
+    int[] stored = weights(UINT8, 4, 4);
+    dequantize(UINT8, 0, 7);
+    OnnxFileBuilder body =
+        new OnnxFileBuilder()
+            .input("i", INT64)
+            .input("on", BOOL)
+            .input("s", FLOAT, 4, 4)
+            .node("QuantizeLinear", List.of("s", "xs", "xz"), "q")
+            .node("DequantizeLinear", List.of("q", "xs", "xz"), "d")
+            .node("MatMul", List.of("d", "wd"), "m")
+            .node("QuantizeLinear", List.of("m", "xs", "xz"), "p")
+            .node("DequantizeLinear", List.of("p", "xs", "xz"), "r")
+            .node("Sub", List.of("r", "wd"), "t")
+            .output("on", BOOL)
+            .output("t", FLOAT, 4, 4);
+    file.floats("xs", SCALAR, 0.5f)
+        .bytes("xz", UINT8, SCALAR, 10)
+        .bytes("yes", BOOL, SCALAR, 1)
+        .input("n", INT64)
+        .input("x", FLOAT, 4, 4)
+        .node("Loop", List.of("n", "yes", "x"), "y", subgraph("body", body))
+        .output("y", FLOAT, 4, 4);
+    Subgraph found =
+        TestFiles.read(file.build()).referenced().stream()
+            .filter(graph -> graph.operations().size() > 2)
+            .findFirst()
+            .orElseThrow();
+    assertArrayEquals(
+        placed(stored, i -> i % 4 * 4 + i / 4),
+        bytes(weights(found, ThalamusExtension.FULLY_CONNECTED)));
+    float[] expected = new float[stored.length];
+    for (int i = 0; i < expected.length; i++) {
+      expected[i] = (stored[i] - 7) * 0.013f;
+    }
+    assertArrayEquals(expected, floats(weights(found, OperationCode.SUB)));
   }
 
   // ---- real numbers where they are computed with ----
