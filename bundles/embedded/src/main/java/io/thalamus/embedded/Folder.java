@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.embedded;
 
+import static java.nio.file.attribute.PosixFilePermission.OWNER_EXECUTE;
+import static java.nio.file.attribute.PosixFilePermission.OWNER_READ;
+import static java.nio.file.attribute.PosixFilePermission.OWNER_WRITE;
+
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
@@ -9,6 +13,7 @@ import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -44,7 +49,8 @@ final class Folder implements AutoCloseable {
   private static FileAttribute<?>[] owner(Path temporary) {
     return temporary.getFileSystem().supportedFileAttributeViews().contains("posix")
         ? new FileAttribute<?>[] {
-          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))
+          // Not fromString: its set of an enum is the first use of reflection, which takes long.
+          PosixFilePermissions.asFileAttribute(Set.of(OWNER_READ, OWNER_WRITE, OWNER_EXECUTE))
         }
         : new FileAttribute<?>[0];
   }

@@ -9,6 +9,7 @@ import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.embedded.container.Container;
+import io.thalamus.x86.code.Machine;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
@@ -18,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.function.Consumer;
@@ -72,6 +74,7 @@ public final class Thalamus implements AutoCloseable {
   }
 
   private static Thalamus start(Optional<Path> storage) throws NeuralNetworksException {
+    CompletableFuture<Machine> probed = Container.probe();
     Folder folder;
     try {
       folder = Folder.create();
@@ -80,7 +83,7 @@ public final class Thalamus implements AutoCloseable {
     }
     Thalamus started = null;
     try {
-      started = apart(() -> new Thalamus(folder, new Container(folder.path(), storage)));
+      started = apart(() -> new Thalamus(folder, new Container(probed, folder.path(), storage)));
       return started;
     } catch (IOException e) {
       throw new NeuralNetworksException(ResultCode.OP_FAILED, e.getMessage(), e);

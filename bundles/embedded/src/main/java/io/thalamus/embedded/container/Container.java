@@ -61,11 +61,7 @@ public final class Container implements AutoCloseable {
   private static final String VECTORS = "jdk.incubator.vector";
   private static final String RUNTIME = "io.thalamus.runtime";
 
-  /** Looked at beside all else: to link native calls takes a third of the start. */
-  private final CompletableFuture<Machine> probed =
-      CompletableFuture.supplyAsync(
-          Machine::probe, probe -> Thread.ofPlatform().name("thalamus-probe").start(probe));
-
+  private final CompletableFuture<Machine> probed;
   private final Path folder;
   private final Optional<Path> storage;
   private final List<String> problems = new ArrayList<>();
@@ -92,14 +88,23 @@ public final class Container implements AutoCloseable {
 
   private volatile DeviceBundles bundles;
 
+  /** Looks at the machine beside all else: to link native calls takes a third of the start. */
+  public static CompletableFuture<Machine> probe() {
+    return CompletableFuture.supplyAsync(
+        Machine::probe, probe -> Thread.ofPlatform().daemon().name("thalamus-probe").start(probe));
+  }
+
   /**
    * Starts all parts and devices.
    *
+   * @param probed what {@link #probe} has begun
    * @param folder for files that go with this, emptied by its owner
    * @param storage for what stays
    * @throws IOException if the jar is damaged
    */
-  public Container(Path folder, Optional<Path> storage) throws IOException {
+  public Container(CompletableFuture<Machine> probed, Path folder, Optional<Path> storage)
+      throws IOException {
+    this.probed = probed;
     this.folder = folder;
     this.storage = storage;
     engine = engine(RUNTIME);
