@@ -49,10 +49,10 @@ record Filter(
   private static final long MOST_PRODUCTS = 1 << 22;
 
   /** Products of a call that last much longer than the call: some microseconds. */
-  private static final long LEAST_PRODUCTS = 1 << 17;
+  private static final long LEAST_PRODUCTS = 1 << 18;
 
   /** Calls of an operation that are enough for any number of threads. */
-  private static final int CALLS = 32;
+  private static final int CALLS = 24;
 
   /** Returns how many products a call should compute, of all that an operation does. */
   static long productsOfCall(long all) {
