@@ -106,7 +106,7 @@ final class Channels {
     long read = (long) input.dimension(2) * height.stride();
     long kept = Convolution.MOST_KEPT / ((read + result.dimension(2)) * cell);
     long all = products(input.dimension(0) * result.dimension(1), channels);
-    long products = Filter.productsOfCall(all);
+    long products = Results.productsOfCall(all);
     long most = Math.min(kept, products / products(1, panels.getFirst().channels()));
     List<Lines> parts = parts(Math.clamp(most, 1, result.dimension(1)));
     for (int batch = 0; batch < input.dimension(0); batch++) {
@@ -134,11 +134,11 @@ final class Channels {
     for (Lines lines : lines()) {
       int count = Math.ceilDiv(lines.count(), most);
       for (int i = 0; i < count; i++) {
-        int begin = Filter.begin(i, count, lines.count());
+        int begin = Results.begin(i, count, lines.count());
         parts.add(
             new Lines(
                 lines.first() + begin,
-                Filter.begin(i + 1, count, lines.count()) - begin,
+                Results.begin(i + 1, count, lines.count()) - begin,
                 lines.from() + begin * height.stride(),
                 lines.above(),
                 lines.seen()));

@@ -136,7 +136,7 @@ public final class Convolution {
       Filter filter = ofRows(run.count() * products.rows(), products.inner(), columns);
       List<Panel> packed =
           panels.computeIfAbsent(
-              new Packed(run.second(), vectors(columns, filter.results(), program)),
+              new Packed(run.second(), vectors(columns, filter.results().results(), program)),
               _ -> pack(filter, weights, program));
       Spot from = first.at(run.firstOffset() * Float.BYTES);
       Spot to = operands.output().at((long) run.begin() * products.rows() * columns * Float.BYTES);
@@ -148,12 +148,13 @@ public final class Convolution {
 
   /** Returns the filter by which rows that stand behind each other are multiplied. */
   private static Filter ofRows(int rows, int inner, int columns) {
-    return Filter.ofRows(rows, inner * Float.BYTES, columns * Float.BYTES, inner, columns);
+    return Filter.ofRows(
+        Results.ofLine(rows, inner * Float.BYTES, columns * Float.BYTES), inner, columns);
   }
 
   private static List<Panel> pack(Filter filter, Weights weights, ProgramBuilder program) {
     return weights.new Packer(program, filter.depth())
-        .pack(filter.channels(), vectors(filter.channels(), filter.results(), program));
+        .pack(filter.channels(), vectors(filter.channels(), filter.results().results(), program));
   }
 
   /** Returns where the first matrices stand row by row. */
@@ -250,15 +251,16 @@ public final class Convolution {
             // All results stand beside each other, as what they see does.
             ? ofRows(input.dimension(0) * lines * result.dimension(2), input.dimension(3), channels)
             : new Filter(
-                input.dimension(0),
-                (long) (input.dimension(1) + height.before() + height.after()) * line,
-                (long) lines * result.dimension(2) * resultStep,
-                lines,
-                lines == 1 ? 0 : height.stride() * line,
-                result.dimension(2) * resultStep,
-                result.dimension(2),
-                width.stride() * cell,
-                resultStep,
+                new Results(
+                    input.dimension(0),
+                    (long) (input.dimension(1) + height.before() + height.after()) * line,
+                    (long) lines * result.dimension(2) * resultStep,
+                    lines,
+                    lines == 1 ? 0 : height.stride() * line,
+                    result.dimension(2) * resultStep,
+                    result.dimension(2),
+                    width.stride() * cell,
+                    resultStep),
                 channels,
                 height.size(),
                 height.dilation() * line,

@@ -168,15 +168,16 @@ public final class SpreadConvolution {
       for (Phase column : columns) {
         Filter filter =
             new Filter(
-                output.dimension(0),
-                batch,
-                (long) output.dimension(1) * output.dimension(2) * result,
-                row.results(),
-                line,
-                parameters.height().stride() * output.dimension(2) * result,
-                column.results(),
-                cell,
-                parameters.width().stride() * result,
+                new Results(
+                    output.dimension(0),
+                    batch,
+                    (long) output.dimension(1) * output.dimension(2) * result,
+                    row.results(),
+                    line,
+                    parameters.height().stride() * output.dimension(2) * result,
+                    column.results(),
+                    cell,
+                    parameters.width().stride() * result),
                 output.dimension(3),
                 row.taps(),
                 line,
@@ -310,15 +311,16 @@ public final class SpreadConvolution {
       int first = group * channels;
       Filter filter =
           new Filter(
-              output.dimension(0),
-              batch,
-              (long) output.dimension(1) * output.dimension(2) * result,
-              output.dimension(1),
-              output.dimension(1) == 1 ? 0 : height.stride() * line,
-              output.dimension(2) * result,
-              output.dimension(2),
-              width.stride() * cell,
-              result,
+              new Results(
+                  output.dimension(0),
+                  batch,
+                  (long) output.dimension(1) * output.dimension(2) * result,
+                  output.dimension(1),
+                  output.dimension(1) == 1 ? 0 : height.stride() * line,
+                  output.dimension(2) * result,
+                  output.dimension(2),
+                  width.stride() * cell,
+                  result),
               channels,
               height.size(),
               height.dilation() * line,

@@ -78,7 +78,7 @@ final class StepProduct {
       panels.forEach(panel -> callOfEach(panel, from.at(at), step, to.at(target), targetStep));
       return;
     }
-    Filter filter = Filter.ofRows(batches, step, targetStep, depth, width);
+    Filter filter = Filter.ofRows(Results.ofLine(batches, step, targetStep), depth, width);
     if (isAdded) {
       filter.emitAdded(panels, from.at(at), to.at(target), program);
     } else {

@@ -2,6 +2,7 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.kernel.Area;
 import io.thalamus.x86.kernel.FunctionSource;
 import io.thalamus.x86.kernel.Rescale;
 import io.thalamus.x86.kernel.StoredDepthwise;
@@ -10,6 +11,9 @@ import java.nio.ByteOrder;
 
 /** A layer whose channels see themselves alone. Used once. */
 final class StoredChannels {
+  /** Products of a layer whose channels see each other that take as long as one of this. */
+  private static final int PRODUCTS_OF_PRODUCT = 4;
+
   private final ProgramBuilder program;
   private final StoredLayer layer;
   private final Place source;
@@ -27,53 +31,48 @@ final class StoredChannels {
   }
 
   void emit() {
-    long panels = program.constant(pack());
-    int results = layer.resultWidth();
-    int blocks = Math.ceilDiv(results, StoredDepthwise.mostRows(length));
-    int rows = Math.ceilDiv(results, blocks);
-    int whole = results / rows;
-    int rest = results % rows;
-    FunctionSource function = function(rows);
-    FunctionSource last = rest > 0 ? function(rest) : null;
-    for (int line = 0; line < layer.batches() * layer.resultHeight(); line++) {
-      call(function, line, 0, whole, panels);
-      if (rest > 0) {
-        call(last, line, whole * rows, 1, panels);
-      }
+    Spot panels = Spot.ofConstant(program.constant(pack()));
+    int channels = layer.channels();
+    int line = layer.paddedWidth() * channels;
+    int resultLine = layer.resultWidth() * channels;
+    Results results =
+        new Results(
+            layer.batches(),
+            (long) layer.paddedHeight() * line,
+            (long) layer.resultHeight() * resultLine,
+            layer.resultHeight(),
+            layer.resultHeight() == 1 ? 0 : layer.height().stride() * line,
+            resultLine,
+            layer.resultWidth(),
+            layer.width().stride() * channels,
+            channels);
+    long products =
+        (long) channels * layer.height().size() * layer.width().size() * PRODUCTS_OF_PRODUCT;
+    long most = Results.productsOfCall(results.count() * products) / products;
+    for (Results.Part part : results.parts(StoredDepthwise.mostRows(length), most)) {
+      program.call(
+          function(part.area()),
+          part.area().lines(),
+          source.at(part.from()),
+          output.at(part.to()),
+          panels);
     }
   }
 
-  private FunctionSource function(int rows) {
+  private FunctionSource function(Area area) {
     int channels = layer.channels();
     return new StoredDepthwise(
         length,
         layer.isSigned(),
-        rows,
+        area.line(),
         Math.ceilDiv(channels, Rescale.pair(length)),
         channels,
         layer.height().size(),
         layer.height().dilation() * layer.paddedWidth() * channels,
         layer.width().size(),
         layer.width().dilation() * channels,
-        layer.width().stride() * channels,
         channels,
         scaling.rescale());
-  }
-
-  private void call(FunctionSource function, int line, int result, int blocks, long panels) {
-    int channels = layer.channels();
-    int batch = line / layer.resultHeight();
-    int row = line % layer.resultHeight() * layer.height().stride();
-    long from =
-        (((long) batch * layer.paddedHeight() + row) * layer.paddedWidth()
-                + (long) result * layer.width().stride())
-            * channels;
-    program.call(
-        function,
-        blocks,
-        source.at(from),
-        output.at(((long) line * layer.resultWidth() + result) * channels),
-        Spot.ofConstant(panels));
   }
 
   /** For each pair of vectors the numbers of its channels, then the weights of each two taps. */

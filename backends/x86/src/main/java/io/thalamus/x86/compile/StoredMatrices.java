@@ -12,6 +12,7 @@ import io.thalamus.operations.extension.MatrixMultiply.Matrix;
 import io.thalamus.operations.extension.MatrixMultiply.Products;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.kernel.Area;
 import io.thalamus.x86.kernel.FunctionSource;
 import io.thalamus.x86.kernel.PairedRows;
 import io.thalamus.x86.kernel.Rescale;
@@ -240,70 +241,42 @@ final class StoredMatrices {
   }
 
   private void multiply(MatrixRun run, Place rows, Place[] panels, List<Part> parts, Place output) {
-    int all = run.count() * products.rows();
+    Results lines =
+        Results.ofLine(
+            run.count() * products.rows(), products.inner() * Short.BYTES, products.columns());
     for (int i = 0; i < panels.length; i++) {
       Part part = parts.get(i);
       int most = StoredProduct.mostRows(part.length(), Form.WORDS, false, false, part.vectors());
-      int blocks = Math.ceilDiv(all, most);
-      int height = Math.ceilDiv(all, blocks);
-      int whole = all / height;
-      int atOnce =
-          (int) Math.max(1, MOST_PRODUCTS / ((long) height * part.channels() * products.inner()));
-      for (int block = 0; block < whole; block += atOnce) {
-        call(
-            run,
-            part,
-            height,
-            block * height,
-            Math.min(atOnce, whole - block),
-            rows,
-            panels[i],
-            output);
-      }
-      if (all % height > 0) {
-        call(run, part, all % height, whole * height, 1, rows, panels[i], output);
+      long results = MOST_PRODUCTS / ((long) part.channels() * products.inner());
+      for (Results.Part some : lines.parts(most, results)) {
+        program.call(
+            product(part, some.area()),
+            rows.at(run.firstOffset() * Short.BYTES + some.from()),
+            output.at(
+                (long) run.begin() * products.rows() * products.columns()
+                    + part.channel()
+                    + some.to()),
+            panels[i].at(0));
       }
     }
   }
 
-  private void call(
-      MatrixRun run,
-      Part part,
-      int height,
-      int row,
-      int blocks,
-      Place rows,
-      Place panel,
-      Place output) {
-    int inner = products.inner();
-    StoredProduct product =
-        new StoredProduct(
-            false,
-            part.length(),
-            Form.WORDS,
-            false,
-            0,
-            height,
-            1,
-            0,
-            height * inner * Short.BYTES,
-            height * products.columns(),
-            part.vectors(),
-            part.channels(),
-            1,
-            0,
-            1,
-            0,
-            inner,
-            inner * Short.BYTES,
-            products.columns(),
-            Optional.of(scaling.rescale()));
-    program.call(
-        product,
-        blocks,
-        rows.at((run.firstOffset() + (long) row * inner) * Short.BYTES),
-        output.at(
-            ((long) run.begin() * products.rows() + row) * products.columns() + part.channel()),
-        panel.at(0));
+  private StoredProduct product(Part part, Area area) {
+    return new StoredProduct(
+        false,
+        part.length(),
+        Form.WORDS,
+        false,
+        0,
+        area,
+        part.vectors(),
+        part.channels(),
+        1,
+        0,
+        1,
+        0,
+        products.inner(),
+        products.columns(),
+        Optional.of(scaling.rescale()));
   }
 }

@@ -12,15 +12,13 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.IntBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
 /** A layer whose results see all channels: panels of weights, and calls for each. Used once. */
 final class StoredProducts {
-  /** Products of a call: some microseconds. */
-  private static final long MOST_PRODUCTS = 1 << 19;
-
   private final ProgramBuilder program;
   private final StoredLayer layer;
   private final StoredSource source;
@@ -68,14 +66,34 @@ final class StoredProducts {
 
   /** Emits the functions of all panels, and their calls panel by panel: weights stay in a cache. */
   void emit() {
+    List<Shape> shapes = shapes();
+    ProgramBuilder.Part packed =
+        program.constant(
+            layer.weights().key().map(weights -> key(weights, shapes)), () -> packed(shapes));
+    List<?> notes = (List<?>) packed.note();
+    int first = 0;
+    for (int i = 1; i <= shapes.size(); i++) {
+      Note note = (Note) notes.get(first);
+      if (i == shapes.size() || !note.isFollowedBy((Note) notes.get(i))) {
+        emit(note, i - first, packed.at());
+        first = i;
+      }
+    }
+  }
+
+  /** The form of a panel. */
+  private record Shape(Length length, int vectors, int channel, int channels) {}
+
+  private List<Shape> shapes() {
     boolean isShort = (long) layer.batches() * layer.resultHeight() * layer.resultWidth() <= 2;
+    Length longest = program.emitter().length();
+    List<Shape> shapes = new ArrayList<>();
     int channel = 0;
     while (channel < layer.resultChannels()) {
       int left = layer.resultChannels() - channel;
-      Length longest = program.emitter().length();
       if (longest == Length.ZMM && left <= longest.bytes() / Integer.BYTES) {
-        panel(longest, 1, channel, left);
-        return;
+        shapes.add(new Shape(longest, 1, channel, left));
+        return shapes;
       }
       Length length = StoredLayer.length(program.emitter(), left);
       int pair = Rescale.pair(length);
@@ -83,44 +101,51 @@ final class StoredProducts {
       // What is hardly more than a pair is better parted.
       int pairs = left <= pair * 3 / 2 ? 1 : Math.min(most, Math.ceilDiv(left, pair));
       int channels = Math.min(left, pairs * pair);
-      panel(length, 2 * pairs, channel, channels);
+      shapes.add(new Shape(length, 2 * pairs, channel, channels));
       channel += channels;
+    }
+    return shapes;
+  }
+
+  /**
+   * What the weights of a panel decide on.
+   *
+   * @param at where it stands among all panels
+   */
+  private record Note(Shape shape, Form form, int correction, long at) {
+    /** Returns true if one call may compute both. */
+    boolean isFollowedBy(Note next) {
+      return form == next.form
+          && correction == next.correction
+          && shape.length() == next.shape.length()
+          && shape.vectors() == next.shape.vectors()
+          && shape.channels() == next.shape.channels();
     }
   }
 
-  private void panel(Length length, int vectors, int channel, int channels) {
-    ProgramBuilder.Part packed =
-        program.constant(
-            layer.weights().key().map(weights -> key(weights, length, vectors, channel, channels)),
-            () -> packed(length, vectors, channel, channels));
-    Form form = ((Note) packed.note()).form();
-    int correction = ((Note) packed.note()).correction();
-    long panel = packed.at();
-    int results = layer.resultWidth();
-    boolean isFlipped = isFlipped(form);
-    int most = StoredProduct.mostRows(length, form, isFlipped, correction != 0, vectors);
-    int blocks = Math.ceilDiv(results, most);
-    int rows = Math.ceilDiv(results, blocks);
-    int whole = results / rows;
-    int rest = results % rows;
-    // A single line is as many as it has parts, since a call must not take long.
-    StoredProduct product =
-        isSingle()
-            ? product(length, form, correction, vectors, channels, rows, 1, 0)
-            : product(length, form, correction, vectors, channels, rows, whole, rest);
-    for (int batch = 0; batch < layer.batches(); batch++) {
-      call(product, batch, 0, isSingle() ? whole : layer.resultHeight(), channel, panel);
-      if (isSingle() && rest > 0) {
-        StoredProduct last = product(length, form, correction, vectors, channels, rest, 1, 0);
-        call(last, batch, whole * rows, 1, channel, panel);
+  /** Emits the function of some panels, one behind the other, and its calls. */
+  private void emit(Note note, int count, long panels) {
+    Shape shape = note.shape();
+    Results results = results(note.form());
+    int most =
+        StoredProduct.mostRows(
+            shape.length(),
+            note.form(),
+            isFlipped(note.form()),
+            note.correction() != 0,
+            shape.vectors());
+    long products = Results.productsOfCall(results.count() * layer.resultChannels() * depth());
+    List<Results.Part> parts = results.parts(most, products / ((long) shape.channels() * depth()));
+    long ofPanel = parts.getFirst().count() * shape.channels() * depth();
+    int atOnce = Math.clamp(products / ofPanel, 1, count);
+    for (int i = 0; i < count; i += atOnce) {
+      for (Results.Part part : parts) {
+        call(note, i, Math.min(atOnce, count - i), part, panels);
       }
     }
   }
 
-  /** What the weights of a panel decide on. */
-  private record Note(Form form, int correction) {}
-
-  /** All that decides on a panel. */
+  /** All that decides on the panels. */
   private record Key(
       Object weights,
       IntBuffer bias,
@@ -130,39 +155,43 @@ final class StoredProducts {
       boolean isSigned,
       int lines,
       int run,
-      Length length,
-      int vectors,
-      int channel,
-      int channels) {}
+      List<Shape> shapes) {}
 
-  private Key key(Object weights, Length length, int vectors, int channel, int channels) {
+  private Key key(Object weights, List<Shape> shapes) {
     Accumulation accumulation = layer.accumulation();
-    List<Requantization> factors = accumulation.output();
     return new Key(
         weights,
-        IntBuffer.wrap(Arrays.copyOfRange(layer.bias(), channel, channel + channels)),
+        IntBuffer.wrap(layer.bias()),
         accumulation.inputZeroPoint(),
-        factors.isEmpty() ? factors : factors.subList(channel, channel + channels),
+        accumulation.output(),
         rescale,
         layer.isSigned(),
         layer.height().size() * runs,
         run,
-        length,
-        vectors,
-        channel,
-        channels);
+        shapes);
   }
 
-  private Packed packed(Length length, int vectors, int channel, int channels) {
-    Form form = form(channel, channels);
-    int correction =
-        form == Form.BYTES ? layer.weights().excess(channel * depth(), channels * depth()) : 0;
+  private Packed packed(List<Shape> shapes) {
+    List<Note> notes = new ArrayList<>();
+    long bytes = 0;
+    for (Shape shape : shapes) {
+      Form form = form(shape.channel(), shape.channels());
+      int correction =
+          form == Form.BYTES
+              ? layer.weights().excess(shape.channel() * depth(), shape.channels() * depth())
+              : 0;
+      notes.add(new Note(shape, form, correction, bytes));
+      bytes += (long) size(shape, form) * Integer.BYTES;
+    }
     return new Packed(
-        pack(length, form, vectors, channel, channels, correction), new Note(form, correction));
-  }
-
-  private boolean isSingle() {
-    return layer.resultHeight() == 1;
+        bytes,
+        to ->
+            notes.forEach(
+                note -> {
+                  MemorySegment panel = pack(note);
+                  MemorySegment.copy(panel, 0, to, note.at(), panel.byteSize());
+                }),
+        List.copyOf(notes));
   }
 
   private Form form(int channel, int channels) {
@@ -186,86 +215,82 @@ final class StoredProducts {
     return rescale.isPresent() ? Byte.BYTES : Integer.BYTES;
   }
 
-  private StoredProduct product(
-      Length length,
-      Form form,
-      int correction,
-      int vectors,
-      int channels,
-      int rows,
-      int parts,
-      int rest) {
+  private Results results(Form form) {
     int cell = placement.cell() * form.bytes();
-    int rowStep = layer.width().stride() * cell;
-    int resultStep = placement.columnStep() * placement.resultCell() * resultBytes();
-    return new StoredProduct(
-        true,
-        length,
-        form,
-        isFlipped(form),
-        correction,
-        rows,
-        parts,
-        rest,
-        isSingle() ? rows * rowStep : layer.height().stride() * layer.paddedWidth() * cell,
-        isSingle()
-            ? rows * resultStep
-            : placement.lineStep() * placement.columns() * placement.resultCell() * resultBytes(),
-        vectors,
-        channels,
-        layer.height().size(),
-        layer.height().dilation() * layer.paddedWidth() * cell,
-        runs,
-        runs == 1 ? 0 : layer.width().dilation() * cell,
-        run,
-        rowStep,
-        resultStep,
-        rescale);
+    int line = layer.paddedWidth() * cell;
+    int resultStep = placement.resultCell() * resultBytes();
+    int resultLine = placement.columns() * resultStep;
+    return new Results(
+        layer.batches(),
+        (long) layer.paddedHeight() * line,
+        (long) placement.lines() * resultLine,
+        layer.resultHeight(),
+        layer.resultHeight() == 1 ? 0 : layer.height().stride() * line,
+        placement.lineStep() * resultLine,
+        layer.resultWidth(),
+        layer.width().stride() * cell,
+        placement.columnStep() * resultStep);
   }
 
-  private void call(
-      StoredProduct product, int batch, int result, int lines, int channel, long panel) {
+  private void call(Note note, int panel, int count, Results.Part part, long panels) {
+    Shape shape = note.shape();
+    Form form = note.form();
+    int cell = placement.cell() * form.bytes();
+    StoredProduct product =
+        new StoredProduct(
+            true,
+            shape.length(),
+            form,
+            isFlipped(form),
+            note.correction(),
+            part.area(),
+            shape.vectors(),
+            shape.channels(),
+            layer.height().size(),
+            layer.height().dilation() * layer.paddedWidth() * cell,
+            runs,
+            runs == 1 ? 0 : layer.width().dilation() * cell,
+            run,
+            placement.columnStep() * placement.resultCell() * resultBytes(),
+            rescale);
     long from =
-        ((((long) batch * layer.paddedHeight() + placement.top()) * layer.paddedWidth()
-                        + (long) result * layer.width().stride()
-                        + placement.left())
-                    * placement.cell()
-                + placement.channel())
-            * product.form().bytes();
+        ((long) placement.top() * layer.paddedWidth() + placement.left()) * cell
+            + placement.channel() * form.bytes();
     long to =
-        ((((long) batch * placement.lines() + placement.line()) * placement.columns()
-                        + placement.column()
-                        + (long) result * placement.columnStep())
+        (((long) placement.line() * placement.columns() + placement.column())
                     * placement.resultCell()
                 + placement.resultChannel()
-                + channel)
+                + shape.channel()
+                + (long) panel * shape.channels())
             * resultBytes();
-    long products =
-        ((long) product.parts() * product.rows() + product.rest()) * product.channels() * depth();
-    int most = (int) Math.max(1, MOST_PRODUCTS / products);
-    for (int line = 0; line < lines; line += most) {
-      int some = Math.min(most, lines - line);
-      program.call(
-          product,
-          some,
-          source
-              .of(product.form(), layer.seeing(placement.cell()))
-              .at(from + (long) line * product.lineStep()),
-          output.at(to + (long) line * product.resultLineStep()),
-          Spot.ofConstant(panel));
-      program.multiplied(products * some);
-    }
+    program.call(
+        product,
+        count,
+        source.of(form, layer.seeing(placement.cell())).at(from + part.from()),
+        output.at(to + part.to()),
+        Spot.ofConstant(panels + note.at() + (long) panel * size(shape, form) * Integer.BYTES));
+    program.multiplied(part.count() * shape.channels() * depth() * count);
+  }
+
+  /** Returns the integers of a panel. */
+  private int size(Shape shape, Form form) {
+    int groups = layer.height().size() * runs * Math.ceilDiv(run, form.group());
+    int step = shape.vectors() * shape.length().bytes() / Integer.BYTES;
+    return (StoredProduct.arrays(rescale) + groups) * step;
   }
 
   /** The numbers of the channels, then the weights of each group. */
-  private MemorySegment pack(
-      Length length, Form form, int vectors, int channel, int channels, int correction) {
-    int lanes = length.bytes() / Integer.BYTES;
+  private MemorySegment pack(Note note) {
+    Form form = note.form();
+    Length length = note.shape().length();
+    int vectors = note.shape().vectors();
+    int channel = note.shape().channel();
+    int channels = note.shape().channels();
     int lines = layer.height().size() * runs;
     int groups = Math.ceilDiv(run, form.group());
-    int step = vectors * lanes;
+    int step = vectors * length.bytes() / Integer.BYTES;
     int numbers = StoredProduct.arrays(rescale) * step;
-    int size = numbers + lines * groups * step;
+    int size = size(note.shape(), form);
     if (packed.length < size) {
       packed = new int[size];
     }
@@ -285,7 +310,7 @@ final class StoredProducts {
         int sum =
             form == Form.WORDS
                 ? weights.writeWords(from, run, packed, at, step)
-                : weights.writeBytes(from, run, correction, packed, at, step);
+                : weights.writeBytes(from, run, note.correction(), packed, at, step);
         bias[c] -= zeroPoint * sum;
       }
     }

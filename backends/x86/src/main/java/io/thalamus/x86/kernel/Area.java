@@ -20,8 +20,18 @@ public record Area(
     return rows * whole + (rows - 1) * less;
   }
 
+  /** Returns one of its lines. */
+  public Area line() {
+    return new Area(1, rows, whole, less, rowStep, lineStep, resultLineStep);
+  }
+
   /** Returns how many bytes behind what the first result sees the last one begins to see. */
   long seen() {
     return (lines - 1L) * lineStep + (results() - 1L) * rowStep;
+  }
+
+  /** Returns how many bytes behind the first result the last one stands. */
+  long written(int resultStep) {
+    return (lines - 1L) * resultLineStep + (results() - 1L) * resultStep;
   }
 }

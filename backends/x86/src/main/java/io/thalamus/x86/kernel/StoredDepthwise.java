@@ -14,34 +14,32 @@ import io.thalamus.x86.asm.Vector;
 
 /**
  * Exact sums of products of stored bytes over the taps of a filter, each channel for itself, stored
- * as bytes, for a block of neighbouring results. Two taps are interleaved as words and multiplied
- * at once. The constants are a panel for each pair of vectors: the numbers of {@link Rescale}, then
- * the weights of each two taps. The surplus of a last pair is read, and not written.
+ * as bytes, for lines of results. Two taps are interleaved as words and multiplied at once. The
+ * constants are a panel for each pair of vectors: the numbers of {@link Rescale}, then the weights
+ * of each two taps. The surplus of a last pair is read, and not written.
  *
  * @param length of vectors
  * @param isSigned whether the source is
- * @param rows results of a block
+ * @param line an area of one line
  * @param pairs of vectors of channels
  * @param channels of all pairs
  * @param height taps below each other
  * @param heightStep bytes from one to the next
  * @param width taps beside each other
  * @param widthStep bytes from one to the next
- * @param rowStep bytes from what one result sees to what the next does
  * @param resultStep bytes from one result to the next
  * @param rescale from sums to results
  */
 public record StoredDepthwise(
     Length length,
     boolean isSigned,
-    int rows,
+    Area line,
     int pairs,
     int channels,
     int height,
     int heightStep,
     int width,
     int widthStep,
-    int rowStep,
     int resultStep,
     Rescale rescale)
     implements FunctionSource {
@@ -61,45 +59,56 @@ public record StoredDepthwise(
     return (rescale.arrays() + Math.ceilDiv(taps, 2)) * 2L * length.bytes();
   }
 
-  /** Returns the function: o0 is the source, o1 the result, o2 the panels. */
+  /** Returns the function: o0 is the source, o1 the result, o2 the panels; a block is a line. */
   @Override
   public Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     int pair = Rescale.pair(length);
     long panel = panel(length, height * width, rescale);
     emitter.begin(true);
-    int tail = channels % pair;
-    rescale.prepare(emitter, length, tail);
-    int whole = channels / pair;
+    rescale.prepare(emitter, length, channels % pair);
+    a.push(Gpr.RBX);
     Label again = a.label();
-    a.mov(Gpr.R10, Gpr.RDX);
-    a.mov(Gpr.R11, Gpr.RCX);
-    a.mov(Gpr.RAX, Gpr.R8);
-    if (whole > 0) {
-      a.mov(Gpr.RSI, whole);
-      Label nextPair = a.label();
-      one(emitter, pair);
-      a.emit(Alu.ADD, Gpr.R10, pair);
-      a.emit(Alu.ADD, Gpr.R11, pair);
-      a.emit(Alu.ADD, Gpr.RAX, (int) panel);
-      a.countDown(Gpr.RSI, nextPair);
-    }
-    if (tail > 0) {
-      one(emitter, tail);
-    }
-    a.emit(Alu.ADD, Gpr.RDX, rows * rowStep);
-    a.emit(Alu.ADD, Gpr.RCX, rows * resultStep);
+    Loops.repeat(a, Gpr.RBX, line.whole(), () -> block(emitter, line.rows()));
+    Loops.repeat(a, Gpr.RBX, line.less(), () -> block(emitter, line.rows() - 1));
+    Loops.advance(a, Gpr.RDX, line.lineStep() - line.results() * line.rowStep());
+    Loops.advance(a, Gpr.RCX, line.resultLineStep() - line.results() * resultStep);
     a.countDown(Gpr.R9, again);
+    a.pop(Gpr.RBX);
     a.vzeroupper();
     long seen = (height - 1L) * heightStep + (width - 1L) * widthStep + (long) pairs * pair;
     return emitter.end(
-        new Extent((rows - 1L) * rowStep + seen, (long) rows * rowStep),
-        new Extent((rows - 1L) * resultStep + channels, (long) rows * resultStep),
+        new Extent(line.seen() + seen, line.lineStep()),
+        new Extent(line.written(resultStep) + channels, line.resultLineStep()),
         new Extent(pairs * panel, 0),
         true);
   }
 
-  private void one(Emitter emitter, int stored) {
+  /** Some neighbours, behind which the pointers move. */
+  private void block(Emitter emitter, int rows) {
+    Assembler a = emitter.assembler();
+    int pair = Rescale.pair(length);
+    a.mov(Gpr.R10, Gpr.RDX);
+    a.mov(Gpr.R11, Gpr.RCX);
+    a.mov(Gpr.RAX, Gpr.R8);
+    Loops.repeat(
+        a,
+        Gpr.RSI,
+        channels / pair,
+        () -> {
+          one(emitter, rows, pair);
+          a.emit(Alu.ADD, Gpr.R10, pair);
+          a.emit(Alu.ADD, Gpr.R11, pair);
+          a.emit(Alu.ADD, Gpr.RAX, (int) panel(length, height * width, rescale));
+        });
+    if (channels % pair > 0) {
+      one(emitter, rows, channels % pair);
+    }
+    a.emit(Alu.ADD, Gpr.RDX, rows * line.rowStep());
+    a.emit(Alu.ADD, Gpr.RCX, rows * resultStep);
+  }
+
+  private void one(Emitter emitter, int rows, int stored) {
     Assembler a = emitter.assembler();
     Rescale.Place place = rescale.in(Gpr.RAX, length, 2);
     for (int row = 0; row < rows; row++) {
@@ -137,7 +146,7 @@ public record StoredDepthwise(
   }
 
   private void load(Assembler a, int register, int row, int tap) {
-    int at = row * rowStep + tap / width * heightStep + tap % width * widthStep;
+    int at = row * line.rowStep() + tap / width * heightStep + tap % width * widthStep;
     Unary widen = isSigned ? Unary.VPMOVSXBW : Unary.VPMOVZXBW;
     a.emit(widen, vector(register), Address.at(Gpr.R10, at));
   }

@@ -16,11 +16,11 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * Exact sums of products of integers over the taps of a filter, stored as bytes or as they are, for
- * lines of results, some neighbours and some vectors of channels at a time. Elements that stand
- * beside each other are multiplied in groups of 32 bits; what the last group of a run has too many
- * meets weights of 0. It reads a panel: the numbers of {@link Rescale}, or alone what sums begin
- * with, then for each group the weights of all channels.
+ * Exact sums of products of integers over the taps of a filter, stored as bytes or as they are, of
+ * an area of results, panel by panel. Elements that stand beside each other are multiplied in
+ * groups of 32 bits; what the last group of a run has too many meets weights of 0. A panel is the
+ * numbers of {@link Rescale}, or alone what sums begin with, then for each group the weights of all
+ * its channels. The next panel stands behind it, and its results beside those of the one before.
  *
  * @param isConstant whether the panel stands among the constants, else in memory
  * @param length of vectors
@@ -29,11 +29,6 @@ import java.util.Optional;
  * @param correction times the sum of the unsigned bytes that a result sees is added to each of its
  *     sums: what all weights have been made less by, to be signed bytes; 0 but for {@link
  *     Form#BYTES}
- * @param rows neighbours that are computed together
- * @param parts how often in a line
- * @param rest results of a line behind those
- * @param lineStep bytes from what a line sees to what the next does
- * @param resultLineStep bytes from one line of results to the next
  * @param vectors of channels, an even number, or with AVX-512 one
  * @param channels of the panel
  * @param height taps below each other
@@ -41,7 +36,6 @@ import java.util.Optional;
  * @param width taps beside each other
  * @param widthStep bytes from one to the next
  * @param run elements of a tap that stand beside each other
- * @param rowStep bytes from what one result sees to what the next does
  * @param resultStep bytes from one result to the next
  * @param rescale from sums to bytes; empty where sums of 32 bits are the results
  */
@@ -51,11 +45,7 @@ public record StoredProduct(
     Form form,
     boolean isFlipped,
     int correction,
-    int rows,
-    int parts,
-    int rest,
-    int lineStep,
-    int resultLineStep,
+    Area area,
     int vectors,
     int channels,
     int height,
@@ -63,7 +53,6 @@ public record StoredProduct(
     int width,
     int widthStep,
     int run,
-    int rowStep,
     int resultStep,
     Optional<Rescale> rescale)
     implements FunctionSource {
@@ -111,7 +100,7 @@ public record StoredProduct(
     return Math.max(1, left / (vectors + (isCorrected ? 1 : 0)));
   }
 
-  /** Returns the function: o0 is the source, o1 the result, o2 the panel; a block is a line. */
+  /** Returns the function: o0 is the source, o1 the result, o2 the panel, which is a block. */
   @Override
   public Function write(Emitter emitter) {
     Assembler a = emitter.begin(isConstant);
@@ -123,30 +112,34 @@ public record StoredProduct(
       int ones = form == Form.PAIRS ? 0x00010001 : 0x01010101;
       a.emit(Unary.VBROADCASTSS, ones(), Address.at(a.constant(ones)));
     }
-    int results = parts * rows + rest;
     a.push(Gpr.RBX);
+    a.push(Gpr.R12);
     Label again = a.label();
-    if (parts == 1) {
-      part(emitter, rows);
-    } else {
-      Loops.repeat(a, Gpr.RBX, parts, () -> part(emitter, rows));
-    }
-    if (rest > 0) {
-      part(emitter, rest);
-    }
-    a.emit(Alu.ADD, Gpr.RDX, lineStep - results * rowStep);
-    a.emit(Alu.ADD, Gpr.RCX, resultLineStep - results * resultStep);
-    a.countDown(Gpr.R9, again);
-    a.pop(Gpr.RBX);
-    a.vzeroupper();
+    Loops.repeat(
+        a,
+        Gpr.R12,
+        area.lines(),
+        () -> {
+          Loops.repeat(a, Gpr.RBX, area.whole(), () -> part(emitter, area.rows()));
+          Loops.repeat(a, Gpr.RBX, area.less(), () -> part(emitter, area.rows() - 1));
+          Loops.advance(a, Gpr.RDX, area.lineStep() - area.results() * area.rowStep());
+          Loops.advance(a, Gpr.RCX, area.resultLineStep() - area.results() * resultStep);
+        });
     long seen =
         (height - 1L) * heightStep + (width - 1L) * widthStep + (long) groups() * Integer.BYTES;
     long panel = (arrays(rescale) + (long) height * width * groups()) * vectors * length.bytes();
-    long stored = rescale.isPresent() ? channels : (long) channels * Integer.BYTES;
+    int stored = rescale.isPresent() ? channels : channels * Integer.BYTES;
+    Loops.advance(a, Gpr.RDX, -area.lines() * area.lineStep());
+    Loops.advance(a, Gpr.RCX, stored - area.lines() * area.resultLineStep());
+    Loops.advance(a, Gpr.R8, Math.toIntExact(panel));
+    a.countDown(Gpr.R9, again);
+    a.pop(Gpr.R12);
+    a.pop(Gpr.RBX);
+    a.vzeroupper();
     return emitter.end(
-        new Extent((results - 1L) * rowStep + seen, lineStep),
-        new Extent((results - 1L) * resultStep + stored, resultLineStep),
-        new Extent(panel, 0),
+        new Extent(area.seen() + seen, 0),
+        new Extent(area.written(resultStep) + stored, stored),
+        new Extent(panel, panel),
         isConstant);
   }
 
@@ -180,7 +173,7 @@ public record StoredProduct(
     } else {
       storeSums(emitter, some);
     }
-    a.emit(Alu.ADD, Gpr.RDX, some * rowStep);
+    a.emit(Alu.ADD, Gpr.RDX, some * area.rowStep());
     a.emit(Alu.ADD, Gpr.RCX, some * resultStep);
   }
 
@@ -240,7 +233,7 @@ public record StoredProduct(
         a.load(Move.VMOVUPS, vector(WEIGHTS + v), weights);
       }
       for (int row = 0; row < some; row++) {
-        Address at = Address.at(Gpr.RDI, row * rowStep + i * Integer.BYTES);
+        Address at = Address.at(Gpr.RDI, row * area.rowStep() + i * Integer.BYTES);
         a.emit(Unary.VPBROADCASTD, vector(SEEN), at);
         multiply(emitter, row, isPartial);
       }
@@ -310,7 +303,7 @@ public record StoredProduct(
   }
 
   private Vector seenSum(int row) {
-    return vector(firstSum() + rows * vectors + row);
+    return vector(firstSum() + area.rows() * vectors + row);
   }
 
   private Vector sum(int row, int v) {

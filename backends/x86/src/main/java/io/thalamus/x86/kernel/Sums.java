@@ -95,8 +95,7 @@ public record Sums(
 
   /** Returns what is written for a panel, and behind that for the next one. */
   Extent written(Area area) {
-    long last = (area.lines() - 1L) * area.resultLineStep() + (area.results() - 1L) * step;
-    return new Extent(last + bytes(), bytes());
+    return new Extent(area.written(step) + bytes(), bytes());
   }
 
   /** Returns what is read of a panel with so many taps, behind which the next one stands. */
