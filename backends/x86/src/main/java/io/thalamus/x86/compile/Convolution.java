@@ -7,7 +7,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Convolution.Parameters;
-import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.MatrixMultiply;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
@@ -242,33 +241,12 @@ public final class Convolution {
     Window width = parameters.width();
     Place source = pad(input, height, width, operands.input(0), program);
     int channels = result.dimension(3);
-    int cell = input.dimension(3) * Float.BYTES;
-    int lines = result.dimension(1);
-    int line = (input.dimension(2) + width.before() + width.after()) * cell;
-    int resultStep = channels * Float.BYTES;
     Filter filter =
         isPointwise(height) && isPointwise(width) && source == operands.input(0)
             // All results stand beside each other, as what they see does.
-            ? ofRows(input.dimension(0) * lines * result.dimension(2), input.dimension(3), channels)
-            : new Filter(
-                new Results(
-                    input.dimension(0),
-                    (long) (input.dimension(1) + height.before() + height.after()) * line,
-                    (long) lines * result.dimension(2) * resultStep,
-                    lines,
-                    lines == 1 ? 0 : height.stride() * line,
-                    result.dimension(2) * resultStep,
-                    result.dimension(2),
-                    width.stride() * cell,
-                    resultStep),
-                channels,
-                height.size(),
-                height.dilation() * line,
-                width.size(),
-                width.dilation() * cell,
-                input.dimension(3),
-                FusedActivation.NONE,
-                Optional.empty());
+            ? ofRows(
+                Math.toIntExact(result.elementCount() / channels), input.dimension(3), channels)
+            : Filter.of(input, result, height, width, input.dimension(3), channels);
     emit(
         filter.with(parameters.activation(), operands.function()),
         weights(operation, operands, 1, filter.depth()),

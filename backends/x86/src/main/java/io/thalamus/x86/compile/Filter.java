@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
+import io.thalamus.model.Shape;
 import io.thalamus.operations.FusedActivation;
+import io.thalamus.operations.Window;
 import io.thalamus.x86.compile.Results.Part;
 import io.thalamus.x86.kernel.Area;
 import io.thalamus.x86.kernel.Function;
@@ -35,6 +37,27 @@ record Filter(
   /** Returns one whose results each see a whole row of a matrix. */
   static Filter ofRows(Results results, int inner, int columns) {
     return new Filter(results, columns, 1, 0, 1, 0, inner, FusedActivation.NONE, Optional.empty());
+  }
+
+  /**
+   * Returns that of a layer whose source stands with its padding, channels last.
+   *
+   * @param input without the padding
+   * @param run channels that a result sees
+   * @param channels of a result
+   */
+  static Filter of(Shape input, Shape output, Window height, Window width, int run, int channels) {
+    int cell = input.dimension(3) * Float.BYTES;
+    return new Filter(
+        Results.of(input, output, height, width, Float.BYTES),
+        channels,
+        height.size(),
+        height.dilation() * (input.dimension(2) + width.before() + width.after()) * cell,
+        width.size(),
+        width.dilation() * cell,
+        run,
+        FusedActivation.NONE,
+        Optional.empty());
   }
 
   /** Returns the same whose results become others before they are stored. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
+import io.thalamus.model.Shape;
+import io.thalamus.operations.Window;
 import io.thalamus.x86.kernel.Area;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,6 +37,30 @@ record Results(
   /** Returns some in one line. */
   static Results ofLine(int results, int rowStep, int resultStep) {
     return new Results(1, 0, 0, 1, 0, 0, results, rowStep, resultStep);
+  }
+
+  /**
+   * Returns all results of a layer whose source stands with its padding, channels last.
+   *
+   * @param input without the padding
+   * @param element bytes of one of source and results
+   */
+  static Results of(Shape input, Shape output, Window height, Window width, int element) {
+    int cell = input.dimension(3) * element;
+    int line = (input.dimension(2) + width.before() + width.after()) * cell;
+    int lines = output.dimension(1);
+    int result = output.dimension(3) * element;
+    int resultLine = output.dimension(2) * result;
+    return new Results(
+        output.dimension(0),
+        (long) (input.dimension(1) + height.before() + height.after()) * line,
+        (long) lines * resultLine,
+        lines,
+        lines == 1 ? 0 : height.stride() * line,
+        resultLine,
+        output.dimension(2),
+        width.stride() * cell,
+        result);
   }
 
   /** Returns how many products a call should compute, of all that an operation does. */

@@ -298,10 +298,6 @@ public final class SpreadConvolution {
     Window width = parameters.width();
     Place source = Convolution.pad(input, height, width, operands.input(0), program);
     int groups = parameters.groups();
-    int cell = input.dimension(3) * Float.BYTES;
-    int line = (input.dimension(2) + width.before() + width.after()) * cell;
-    long batch = (long) (input.dimension(1) + height.before() + height.after()) * line;
-    int result = output.dimension(3) * Float.BYTES;
     int run = input.dimension(3) / groups;
     int channels = output.dimension(3) / groups;
     int depth = height.size() * width.size() * run;
@@ -310,25 +306,8 @@ public final class SpreadConvolution {
     for (int group = 0; group < groups; group++) {
       int first = group * channels;
       Filter filter =
-          new Filter(
-              new Results(
-                  output.dimension(0),
-                  batch,
-                  (long) output.dimension(1) * output.dimension(2) * result,
-                  output.dimension(1),
-                  output.dimension(1) == 1 ? 0 : height.stride() * line,
-                  output.dimension(2) * result,
-                  output.dimension(2),
-                  width.stride() * cell,
-                  result),
-              channels,
-              height.size(),
-              height.dilation() * line,
-              width.size(),
-              width.dilation() * cell,
-              run,
-              parameters.activation(),
-              Optional.empty());
+          Filter.of(input, output, height, width, run, channels)
+              .with(parameters.activation(), Optional.empty());
       Convolution.emit(
           filter,
           weights(

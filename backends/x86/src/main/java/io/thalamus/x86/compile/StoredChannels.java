@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
+import io.thalamus.model.Shape;
 import io.thalamus.x86.asm.Length;
 import io.thalamus.x86.kernel.Area;
 import io.thalamus.x86.kernel.FunctionSource;
@@ -33,19 +34,13 @@ final class StoredChannels {
   void emit() {
     Spot panels = Spot.ofConstant(program.constant(pack()));
     int channels = layer.channels();
-    int line = layer.paddedWidth() * channels;
-    int resultLine = layer.resultWidth() * channels;
     Results results =
-        new Results(
-            layer.batches(),
-            (long) layer.paddedHeight() * line,
-            (long) layer.resultHeight() * resultLine,
-            layer.resultHeight(),
-            layer.resultHeight() == 1 ? 0 : layer.height().stride() * line,
-            resultLine,
-            layer.resultWidth(),
-            layer.width().stride() * channels,
-            channels);
+        Results.of(
+            Shape.of(layer.batches(), layer.sourceHeight(), layer.sourceWidth(), channels),
+            Shape.of(layer.batches(), layer.resultHeight(), layer.resultWidth(), channels),
+            layer.height(),
+            layer.width(),
+            1);
     long products =
         (long) channels * layer.height().size() * layer.width().size() * PRODUCTS_OF_PRODUCT;
     long most = Results.productsOfCall(results.count() * products) / products;

@@ -128,4 +128,45 @@ final class Loops {
       a.emit(Alu.ADD, pointer, bytes);
     }
   }
+
+  /**
+   * Writes loops over the blocks of a line of an area, behind whose results rdx and rcx move, and
+   * in the end to the next line. RBX counts.
+   *
+   * @param block writes what is done with so many results
+   */
+  static void line(Assembler a, Area area, int resultStep, IntConsumer block) {
+    IntConsumer moving =
+        rows -> {
+          block.accept(rows);
+          a.emit(Alu.ADD, Gpr.RDX, rows * area.rowStep());
+          a.emit(Alu.ADD, Gpr.RCX, rows * resultStep);
+        };
+    repeat(a, Gpr.RBX, area.whole(), () -> moving.accept(area.rows()));
+    repeat(a, Gpr.RBX, area.less(), () -> moving.accept(area.rows() - 1));
+    advance(a, Gpr.RDX, area.lineStep() - area.results() * area.rowStep());
+    advance(a, Gpr.RCX, area.resultLineStep() - area.results() * resultStep);
+  }
+
+  /**
+   * Writes a loop over r9 panels at r8, for each of which it writes one over an area. R12 and RBX
+   * count.
+   *
+   * @param resultBytes of the channels of a panel
+   * @param panelBytes of a panel, behind which the next one stands
+   * @param block writes what is done with so many results for a panel
+   */
+  static void panels(
+      Assembler a, Area area, int resultStep, int resultBytes, long panelBytes, IntConsumer block) {
+    a.push(Gpr.RBX);
+    a.push(Gpr.R12);
+    Label again = a.label();
+    repeat(a, Gpr.R12, area.lines(), () -> line(a, area, resultStep, block));
+    advance(a, Gpr.RDX, -area.lines() * area.lineStep());
+    advance(a, Gpr.RCX, resultBytes - area.lines() * area.resultLineStep());
+    advance(a, Gpr.R8, Math.toIntExact(panelBytes));
+    a.countDown(Gpr.R9, again);
+    a.pop(Gpr.R12);
+    a.pop(Gpr.RBX);
+  }
 }

@@ -69,10 +69,7 @@ public record StoredDepthwise(
     rescale.prepare(emitter, length, channels % pair);
     a.push(Gpr.RBX);
     Label again = a.label();
-    Loops.repeat(a, Gpr.RBX, line.whole(), () -> block(emitter, line.rows()));
-    Loops.repeat(a, Gpr.RBX, line.less(), () -> block(emitter, line.rows() - 1));
-    Loops.advance(a, Gpr.RDX, line.lineStep() - line.results() * line.rowStep());
-    Loops.advance(a, Gpr.RCX, line.resultLineStep() - line.results() * resultStep);
+    Loops.line(a, line, resultStep, rows -> block(emitter, rows));
     a.countDown(Gpr.R9, again);
     a.pop(Gpr.RBX);
     a.vzeroupper();
@@ -84,7 +81,6 @@ public record StoredDepthwise(
         true);
   }
 
-  /** Some neighbours, behind which the pointers move. */
   private void block(Emitter emitter, int rows) {
     Assembler a = emitter.assembler();
     int pair = Rescale.pair(length);
@@ -104,8 +100,6 @@ public record StoredDepthwise(
     if (channels % pair > 0) {
       one(emitter, rows, channels % pair);
     }
-    a.emit(Alu.ADD, Gpr.RDX, rows * line.rowStep());
-    a.emit(Alu.ADD, Gpr.RCX, rows * resultStep);
   }
 
   private void one(Emitter emitter, int rows, int stored) {

@@ -6,7 +6,6 @@ import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.asm.Gpr;
-import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Length;
 import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.asm.Move;
@@ -112,29 +111,11 @@ public record StoredProduct(
       int ones = form == Form.PAIRS ? 0x00010001 : 0x01010101;
       a.emit(Unary.VBROADCASTSS, ones(), Address.at(a.constant(ones)));
     }
-    a.push(Gpr.RBX);
-    a.push(Gpr.R12);
-    Label again = a.label();
-    Loops.repeat(
-        a,
-        Gpr.R12,
-        area.lines(),
-        () -> {
-          Loops.repeat(a, Gpr.RBX, area.whole(), () -> part(emitter, area.rows()));
-          Loops.repeat(a, Gpr.RBX, area.less(), () -> part(emitter, area.rows() - 1));
-          Loops.advance(a, Gpr.RDX, area.lineStep() - area.results() * area.rowStep());
-          Loops.advance(a, Gpr.RCX, area.resultLineStep() - area.results() * resultStep);
-        });
     long seen =
         (height - 1L) * heightStep + (width - 1L) * widthStep + (long) groups() * Integer.BYTES;
     long panel = (arrays(rescale) + (long) height * width * groups()) * vectors * length.bytes();
     int stored = rescale.isPresent() ? channels : channels * Integer.BYTES;
-    Loops.advance(a, Gpr.RDX, -area.lines() * area.lineStep());
-    Loops.advance(a, Gpr.RCX, stored - area.lines() * area.resultLineStep());
-    Loops.advance(a, Gpr.R8, Math.toIntExact(panel));
-    a.countDown(Gpr.R9, again);
-    a.pop(Gpr.R12);
-    a.pop(Gpr.RBX);
+    Loops.panels(a, area, resultStep, stored, panel, some -> part(emitter, some));
     a.vzeroupper();
     return emitter.end(
         new Extent(area.seen() + seen, 0),
@@ -143,7 +124,6 @@ public record StoredProduct(
         isConstant);
   }
 
-  /** Some neighbours, behind which the pointers move. */
   private void part(Emitter emitter, int some) {
     Assembler a = emitter.assembler();
     for (int row = 0; row < some; row++) {
@@ -173,8 +153,6 @@ public record StoredProduct(
     } else {
       storeSums(emitter, some);
     }
-    a.emit(Alu.ADD, Gpr.RDX, some * area.rowStep());
-    a.emit(Alu.ADD, Gpr.RCX, some * resultStep);
   }
 
   private void storeBytes(Emitter emitter, Rescale rescale, int some) {

@@ -6,7 +6,6 @@ import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.asm.Gpr;
-import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
 
@@ -55,32 +54,13 @@ public record Taps(
   public Function write(Emitter emitter) {
     Assembler a = emitter.assembler();
     emitter.begin(isConstant);
-    a.push(Gpr.RBX);
-    a.push(Gpr.R12);
-    Label again = a.label();
-    Loops.repeat(
-        a,
-        Gpr.R12,
-        area.lines(),
-        () -> {
-          Loops.repeat(a, Gpr.RBX, area.whole(), () -> block(emitter, area.rows()));
-          Loops.repeat(a, Gpr.RBX, area.less(), () -> block(emitter, area.rows() - 1));
-          Loops.advance(a, Gpr.RDX, area.lineStep() - area.results() * area.rowStep());
-          Loops.advance(a, Gpr.RCX, area.resultLineStep() - area.results() * sums.step());
-        });
     Extent panel = sums.panel(emitter, (long) height * width * run);
-    Loops.advance(a, Gpr.RDX, -area.lines() * area.lineStep());
-    Loops.advance(a, Gpr.RCX, sums.bytes() - area.lines() * area.resultLineStep());
-    Loops.advance(a, Gpr.R8, Math.toIntExact(panel.next()));
-    a.countDown(Gpr.R9, again);
-    a.pop(Gpr.R12);
-    a.pop(Gpr.RBX);
+    Loops.panels(a, area, sums.step(), sums.bytes(), panel.next(), rows -> block(emitter, rows));
     a.vzeroupper();
     long tap = (height - 1L) * heightStep + (width - 1L) * widthStep + run * (long) Float.BYTES;
     return emitter.end(new Extent(area.seen() + tap, 0), sums.written(area), panel, isConstant);
   }
 
-  /** Some neighbours, behind which the pointers move. */
   private void block(Emitter emitter, int rows) {
     Assembler a = emitter.assembler();
     if (sums.isAdded()) {
@@ -101,8 +81,6 @@ public record Taps(
         run * Float.BYTES,
         () -> Loops.unroll(a, Gpr.R10, run, UNROLLED, count -> floats(emitter, rows, count)));
     sums.store(emitter, rows);
-    a.emit(Alu.ADD, Gpr.RDX, rows * area.rowStep());
-    a.emit(Alu.ADD, Gpr.RCX, rows * sums.step());
   }
 
   /** Returns the bytes of the weights of a float. */
