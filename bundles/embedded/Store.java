@@ -3,12 +3,19 @@
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
@@ -19,9 +26,14 @@ import java.util.zip.ZipOutputStream;
  * Prepares the contents of the jar. The jars below the first folder are rewritten without
  * compression: the jar that they go into compresses each as one piece, which makes it a third
  * smaller, and their classes need not be inflated one by one. Beside them a file names the digest
- * of each jar in the second folder, whose classes go into the jar.
+ * of each jar in the second folder, whose classes go into the jar. Of these classes, in the third
+ * folder, those of libraries are deleted that no other one names.
  */
 final class Store {
+  /** The name of a class of a library. */
+  private static final Pattern LIBRARY =
+      Pattern.compile("(com[./]google|org[./]tensorflow)[./][\\w./$]+");
+
   private Store() {}
 
   public static void main(String[] args) throws IOException, NoSuchAlgorithmException {
@@ -33,6 +45,36 @@ final class Store {
       Files.write(jar, stored(jar));
     }
     Files.writeString(Path.of(args[0], "code.sha256"), digests(Path.of(args[1])));
+    deleteUnnamed(Path.of(args[2]));
+  }
+
+  /** Follows all names from our classes on, in whatever form they stand in a file of a class. */
+  private static void deleteUnnamed(Path folder) throws IOException {
+    Map<String, Path> unnamed = new HashMap<>();
+    Deque<Path> named = new ArrayDeque<>();
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        String name = folder.relativize(file).toString().replace(".class", "");
+        if (LIBRARY.matcher(name).matches()) {
+          unnamed.put(name, file);
+        } else {
+          named.add(file);
+        }
+      }
+    }
+    while (!named.isEmpty()) {
+      Matcher names =
+          LIBRARY.matcher(Files.readString(named.remove(), StandardCharsets.ISO_8859_1));
+      while (names.find()) {
+        Path file = unnamed.remove(names.group().replace('.', '/'));
+        if (file != null) {
+          named.add(file);
+        }
+      }
+    }
+    for (Path file : unnamed.values()) {
+      Files.delete(file);
+    }
   }
 
   private static String digests(Path folder) throws IOException, NoSuchAlgorithmException {
