@@ -129,7 +129,8 @@ class ProductsTest {
   void convolutionsWithComputedWeightsAreNearTheReference(Level level) throws Exception {
     compare(
         level,
-        1e-5,
+        // Both round sums of up to a thousand products: either was seen to be wrong by 4e-5.
+        1e-4,
         (graph, random) -> {
           WindowShape shape = new WindowShape(random, random.nextInt(4) == 0 ? 20 : 5);
           int channels = 1 + random.nextInt(9);
