@@ -19,9 +19,6 @@ final class Channels {
   /** Floats of a call that repeats channels. */
   private static final int MOST_REPEATED = 1 << 15;
 
-  /** Products of a layer whose channels see each other that take as long as one of this. */
-  private static final int PRODUCTS_OF_PRODUCT = 4;
-
   private final ProgramBuilder program;
   private final Parameters parameters;
   private final Lowering.Operands operands;
@@ -125,7 +122,7 @@ final class Channels {
         * channels
         * height.size()
         * width.size()
-        * PRODUCTS_OF_PRODUCT;
+        * Results.PRODUCTS_OF_DEPTHWISE;
   }
 
   /** Returns the lines, so many at the most at a time. */

@@ -12,9 +12,6 @@ import java.nio.ByteOrder;
 
 /** A layer whose channels see themselves alone. Used once. */
 final class StoredChannels {
-  /** Products of a layer whose channels see each other that take as long as one of this. */
-  private static final int PRODUCTS_OF_PRODUCT = 4;
-
   private final ProgramBuilder program;
   private final StoredLayer layer;
   private final Place source;
@@ -42,7 +39,10 @@ final class StoredChannels {
             layer.width(),
             1);
     long products =
-        (long) channels * layer.height().size() * layer.width().size() * PRODUCTS_OF_PRODUCT;
+        (long) channels
+            * layer.height().size()
+            * layer.width().size()
+            * Results.PRODUCTS_OF_DEPTHWISE;
     long most = Results.productsOfCall(results.count() * products) / products;
     for (Results.Part part : results.parts(StoredDepthwise.mostRows(length), most)) {
       program.call(

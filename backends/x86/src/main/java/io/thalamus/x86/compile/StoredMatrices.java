@@ -35,9 +35,6 @@ import java.util.Optional;
  * second matrices are packed by each run. Used once.
  */
 final class StoredMatrices {
-  /** Products of a call: about a tenth of a millisecond. */
-  private static final long MOST_PRODUCTS = 1 << 22;
-
   /** Bytes of a call. */
   private static final int LONGEST = 1 << 16;
 
@@ -247,7 +244,7 @@ final class StoredMatrices {
     for (int i = 0; i < panels.length; i++) {
       Part part = parts.get(i);
       int most = StoredProduct.mostRows(part.length(), Form.WORDS, false, false, part.vectors());
-      long results = MOST_PRODUCTS / ((long) part.channels() * products.inner());
+      long results = Results.MOST_PRODUCTS / ((long) part.channels() * products.inner());
       for (Results.Part some : lines.parts(most, results)) {
         program.call(
             product(part, some.area()),
