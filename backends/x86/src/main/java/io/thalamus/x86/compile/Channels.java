@@ -5,6 +5,7 @@ import io.thalamus.model.Shape;
 import io.thalamus.operations.Convolution.Parameters;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
+import io.thalamus.x86.compile.Lowering.Target;
 import io.thalamus.x86.kernel.Depthwise;
 import io.thalamus.x86.kernel.Strided;
 import io.thalamus.x86.kernel.Sums;
@@ -25,6 +26,7 @@ final class Channels {
   private final Shape result;
   private final int channels;
   private final int cell;
+  private final Target target;
   private final List<Panel> panels;
   private Shape input;
   private Place source;
@@ -39,6 +41,7 @@ final class Channels {
     result = operation.outputShape(0);
     channels = result.dimension(3);
     cell = channels * Float.BYTES;
+    target = operands.target(cell);
     input = operation.inputShape(0);
     source = operands.input(0);
     if (input.dimension(3) != channels) {
@@ -167,12 +170,10 @@ final class Channels {
         new Depthwise(
             panel.at().place() == null,
             new Sums(
-                false,
+                operands.finish(parameters.activation()),
                 panel.vectors(),
                 panel.channels(),
-                cell,
-                parameters.activation(),
-                operands.function()),
+                target.step()),
             lines.above(),
             lines.seen(),
             height.size() - lines.above() - lines.seen(),
@@ -191,7 +192,7 @@ final class Channels {
         panel.count(),
         Math.max(1, most),
         source.at(from * input.dimension(2) * cell + channel),
-        operands.output().at(to * result.dimension(2) * cell + channel),
+        target.at().plus(to * result.dimension(2) * target.step() + channel),
         panel.at());
   }
 }

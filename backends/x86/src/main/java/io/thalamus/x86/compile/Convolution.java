@@ -14,6 +14,7 @@ import io.thalamus.operations.Window;
 import io.thalamus.operations.extension.MatrixMultiply.Matrix;
 import io.thalamus.operations.extension.MatrixMultiply.Products;
 import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.x86.compile.Lowering.Target;
 import io.thalamus.x86.compile.Weights.Source;
 import io.thalamus.x86.kernel.PaddedRows;
 import java.util.ArrayList;
@@ -185,11 +186,14 @@ public final class Convolution {
   private static void product(
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
     MatrixMultiply.Parameters parameters = operation.parameters(MatrixMultiply.Parameters.class);
+    int inner = parameters.inputSize();
+    Target target = operands.target(parameters.units() * Float.BYTES);
+    Results results = Results.ofLine(parameters.batches(), inner * Float.BYTES, target.step());
     Filter filter =
-        ofRows(parameters.batches(), parameters.inputSize(), parameters.units())
-            .with(parameters.activation(), operands.function());
-    Weights weights = weights(operation, operands, 1, parameters.inputSize());
-    emit(filter, weights, operands.input(0).at(0), operands.output().at(0), program);
+        Filter.ofRows(results, inner, parameters.units())
+            .with(operands.finish(parameters.activation()));
+    Weights weights = weights(operation, operands, 1, inner);
+    emit(filter, weights, operands.input(0).at(0), target.at(), program);
   }
 
   /** Multiplies rows of a matrix by weights. */
@@ -241,17 +245,24 @@ public final class Convolution {
     Window width = parameters.width();
     Place source = pad(input, height, width, operands.input(0), program);
     int channels = result.dimension(3);
+    int run = input.dimension(3);
+    Target target = operands.target(channels * Float.BYTES);
     Filter filter =
         isPointwise(height) && isPointwise(width) && source == operands.input(0)
             // All results stand beside each other, as what they see does.
-            ? ofRows(
-                Math.toIntExact(result.elementCount() / channels), input.dimension(3), channels)
-            : Filter.of(input, result, height, width, input.dimension(3), channels);
+            ? Filter.ofRows(
+                Results.ofLine(
+                    Math.toIntExact(result.elementCount() / channels),
+                    run * Float.BYTES,
+                    target.step()),
+                run,
+                channels)
+            : Filter.of(input, result, height, width, run, channels, target.step());
     emit(
-        filter.with(parameters.activation(), operands.function()),
+        filter.with(operands.finish(parameters.activation())),
         weights(operation, operands, 1, filter.depth()),
         source.at(0),
-        operands.output().at(0),
+        target.at(),
         program);
   }
 

@@ -12,6 +12,7 @@ import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
 import io.thalamus.operations.extension.DynamicQuantization.IntegerProduct;
 import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.x86.compile.Lowering.Target;
 import io.thalamus.x86.kernel.FloatsToBytes;
 import io.thalamus.x86.kernel.FoundScale;
 import io.thalamus.x86.kernel.ReducedRows;
@@ -115,6 +116,7 @@ final class DynamicQuantization {
                 0,
                 List.of(),
                 new IntRange(Integer.MIN_VALUE, Integer.MAX_VALUE)));
-    new StoredProducts(program, layer, operands.input(0), operands.output()).emit();
+    Target target = operands.target(product.units() * Integer.BYTES);
+    new StoredProducts(program, layer, operands.input(0), target).emit();
   }
 }

@@ -2,16 +2,14 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.model.Shape;
-import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.Window;
 import io.thalamus.x86.compile.Results.Part;
 import io.thalamus.x86.kernel.Area;
+import io.thalamus.x86.kernel.Finish;
 import io.thalamus.x86.kernel.Function;
-import io.thalamus.x86.kernel.Mapped.Kind;
 import io.thalamus.x86.kernel.Sums;
 import io.thalamus.x86.kernel.Taps;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * Sums of products over the taps of a filter, and the calls that compute them.
@@ -22,7 +20,7 @@ import java.util.Optional;
  * @param width taps beside each other
  * @param widthStep bytes from one to the next
  * @param run floats of a tap that stand beside each other
- * @param function that results become before they are stored
+ * @param finish what sums become
  */
 record Filter(
     Results results,
@@ -32,11 +30,10 @@ record Filter(
     int width,
     int widthStep,
     int run,
-    FusedActivation activation,
-    Optional<Kind> function) {
+    Finish finish) {
   /** Returns one whose results each see a whole row of a matrix. */
   static Filter ofRows(Results results, int inner, int columns) {
-    return new Filter(results, columns, 1, 0, 1, 0, inner, FusedActivation.NONE, Optional.empty());
+    return new Filter(results, columns, 1, 0, 1, 0, inner, Finish.NONE);
   }
 
   /**
@@ -45,25 +42,31 @@ record Filter(
    * @param input without the padding
    * @param run channels that a result sees
    * @param channels of a result
+   * @param resultStep bytes from one result to the next
    */
-  static Filter of(Shape input, Shape output, Window height, Window width, int run, int channels) {
+  static Filter of(
+      Shape input,
+      Shape output,
+      Window height,
+      Window width,
+      int run,
+      int channels,
+      int resultStep) {
     int cell = input.dimension(3) * Float.BYTES;
     return new Filter(
-        Results.of(input, output, height, width, Float.BYTES),
+        Results.of(input, output, height, width, Float.BYTES, resultStep),
         channels,
         height.size(),
         height.dilation() * (input.dimension(2) + width.before() + width.after()) * cell,
         width.size(),
         width.dilation() * cell,
         run,
-        FusedActivation.NONE,
-        Optional.empty());
+        Finish.NONE);
   }
 
-  /** Returns the same whose results become others before they are stored. */
-  Filter with(FusedActivation activation, Optional<Kind> function) {
-    return new Filter(
-        results, channels, height, heightStep, width, widthStep, run, activation, function);
+  /** Returns the same whose sums become others. */
+  Filter with(Finish finish) {
+    return new Filter(results, channels, height, heightStep, width, widthStep, run, finish);
   }
 
   /** Returns the weights of a channel. */
@@ -73,17 +76,11 @@ record Filter(
 
   /** Emits the functions and their calls, which write the results. */
   void emit(List<Panel> panels, Spot source, Spot output, ProgramBuilder program) {
-    new Emission(false, panels, source, output, program).emit();
-  }
-
-  /** Emits the functions and their calls, which add the sums to what stands in the results. */
-  void emitAdded(List<Panel> panels, Spot source, Spot output, ProgramBuilder program) {
-    new Emission(true, panels, source, output, program).emit();
+    new Emission(panels, source, output, program).emit();
   }
 
   /** The calls for some panels. Used once. */
   private final class Emission {
-    private final boolean isAdded;
     private final List<Panel> panels;
     private final Spot source;
     private final Spot output;
@@ -92,9 +89,7 @@ record Filter(
     /** Products of a call. */
     private final long products;
 
-    Emission(
-        boolean isAdded, List<Panel> panels, Spot source, Spot output, ProgramBuilder program) {
-      this.isAdded = isAdded;
+    Emission(List<Panel> panels, Spot source, Spot output, ProgramBuilder program) {
       this.panels = panels;
       this.source = source;
       this.output = output;
@@ -159,13 +154,7 @@ record Filter(
       boolean isJoined = widthStep == run * Float.BYTES;
       return new Taps(
           panel.at().place() == null,
-          new Sums(
-              isAdded,
-              panel.vectors(),
-              panel.channels(),
-              results.resultStep(),
-              activation,
-              function),
+          new Sums(finish, panel.vectors(), panel.channels(), results.resultStep()),
           area,
           height,
           heightStep,

@@ -9,6 +9,7 @@ import io.thalamus.operations.Elementwise.Plain;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.x86.kernel.ElementFunction;
+import io.thalamus.x86.kernel.Finish;
 import io.thalamus.x86.kernel.Mapped.Kind;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -44,12 +45,19 @@ final class Fusion {
    *
    * @param isSwallowed whether others do its work
    * @param result the operand that is written instead of its own; -1 for that
-   * @param function that is applied to what it computes
+   * @param addend the operand that is added to what it computes, and in whose place the result is;
+   *     -1 for none
+   * @param finish what becomes of what it computes instead of its own activation
    * @param chain the operations of a pass over memory that ends with it; none where it is alone
    */
-  record Step(boolean isSwallowed, int result, Optional<Kind> function, List<Integer> chain) {
-    static final Step PLAIN = new Step(false, -1, Optional.empty(), List.of());
-    static final Step SWALLOWED = new Step(true, -1, Optional.empty(), List.of());
+  record Step(
+      boolean isSwallowed, int result, int addend, Optional<Finish> finish, List<Integer> chain) {
+    static final Step PLAIN = new Step(false, -1, -1, Optional.empty(), List.of());
+    static final Step SWALLOWED = new Step(true, -1, -1, Optional.empty(), List.of());
+
+    static Step of(int result, int addend, Finish finish) {
+      return new Step(false, result, addend, Optional.of(finish), List.of());
+    }
   }
 
   private Fusion(StaticGraph graph) {
@@ -66,10 +74,14 @@ final class Fusion {
    */
   static Step[] of(StaticGraph graph, List<Lowering> lowerings) {
     Fusion fusion = new Fusion(graph);
+    IntPredicate takesFinish = i -> lowerings.get(i).takesFinish(graph.operations().get(i));
     for (int i = 0; i < fusion.steps.length; i++) {
-      fusion.fuse(i, writer -> lowerings.get(writer).takesFunction(graph.operations().get(writer)));
+      fusion.fuse(i, takesFinish);
     }
     fusion.chain(i -> lowerings.get(i).element(graph.operations().get(i)));
+    for (int i = 0; i < fusion.steps.length; i++) {
+      fusion.add(i, takesFinish, operation -> lowerings.get(operation).isAlias());
+    }
     return fusion.steps;
   }
 
@@ -87,7 +99,7 @@ final class Fusion {
               steps[member] = Step.SWALLOWED;
               free.set(member, Optional.empty());
             });
-        steps[i] = new Step(false, -1, Optional.empty(), chain);
+        steps[i] = new Step(false, -1, -1, Optional.empty(), chain);
       }
     }
   }
@@ -111,8 +123,67 @@ final class Fusion {
         && takesFunction.test(writer)) {
       steps[index] = Step.SWALLOWED;
       steps[last] = Step.SWALLOWED;
-      steps[writer] = new Step(false, result, function, List.of());
+      steps[writer] = Step.of(result, -1, new Finish(false, FusedActivation.NONE, function));
     }
+  }
+
+  /**
+   * Has a layer add something to its results, if the operation does that and no more. The sum is
+   * put where the other number stands, which nobody reads afterwards.
+   */
+  private void add(int index, IntPredicate takesFinish, IntPredicate isAlias) {
+    Operation operation = graph.graph().operations().get(index);
+    if (operation.type() != OperationCode.ADD
+        || !steps[index].equals(Step.PLAIN)
+        || !(graph.operations().get(index).parameters() instanceof Plain plain)) {
+      return;
+    }
+    int result = operation.outputs().getFirst();
+    for (int side = 0; side < 2; side++) {
+      int computed = operation.inputs().get(side);
+      int addend = operation.inputs().get(1 - side);
+      int layer = uses.writer(computed);
+      if (layer >= 0
+          && isFloat(result)
+          && uses.readers(computed).size() == 1
+          && steps[layer].equals(Step.PLAIN)
+          && takesFinish.test(layer)
+          && graph.shapes().get(computed).equals(graph.shapes().get(result))
+          && graph.shapes().get(addend).equals(graph.shapes().get(result))
+          && isReplaceable(addend, layer, index, isAlias)) {
+        steps[index] = Step.SWALLOWED;
+        steps[layer] =
+            Step.of(result, addend, new Finish(true, plain.activation(), Optional.empty()));
+        return;
+      }
+    }
+  }
+
+  /**
+   * Returns true if a layer may write over a number that only one later operation reads.
+   *
+   * @param last the operation that reads it after the layer
+   */
+  private boolean isReplaceable(int operand, int layer, int last, IntPredicate isAlias) {
+    int writer = uses.writer(operand);
+    return writer >= 0
+        && writer < layer
+        && !isAlias.test(writer)
+        && uses.readers(operand).stream()
+            .allMatch(
+                reader ->
+                    reader == last
+                        || reader != Uses.CALLER && !isAlias.test(reader) && at(reader) < layer);
+  }
+
+  /** Returns the operation in whose turn another is done. */
+  private int at(int operation) {
+    for (int i = operation + 1; i < steps.length; i++) {
+      if (steps[i].chain().contains(operation)) {
+        return i;
+      }
+    }
+    return operation;
   }
 
   /** Returns the operation that alone reads a number's function, to multiply both; -1 for none. */

@@ -8,12 +8,14 @@ import io.thalamus.hal.DeviceException;
 import io.thalamus.hal.PrepareConfig;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Operation;
+import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.OperationCatalog;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.ValidationException;
 import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.compile.Lowering.Operands;
-import io.thalamus.x86.kernel.Mapped.Kind;
+import io.thalamus.x86.compile.Lowering.Target;
+import io.thalamus.x86.kernel.Finish;
 import java.util.List;
 import java.util.Optional;
 
@@ -22,6 +24,7 @@ public final class GraphCompiler {
   private final StaticGraph graph;
   private final ProgramBuilder program;
   private final Place[] places;
+  private Destinations destinations;
 
   private GraphCompiler(StaticGraph graph, Level level, SharedWeights weights) {
     this.graph = graph;
@@ -63,6 +66,7 @@ public final class GraphCompiler {
       throws ValidationException, DeviceException {
     List<Lowering> lowerings = graph.implementations(table, catalog);
     Fusion.Step[] steps = Fusion.of(graph, lowerings);
+    destinations = Destinations.of(graph, lowerings, steps);
     List<Integer> inputs = graph.graph().inputIndexes();
     inputs.forEach(input -> place(input).use(0));
     for (int i = 0; i < lowerings.size(); i++) {
@@ -88,6 +92,9 @@ public final class GraphCompiler {
       Operation declared, ResolvedOperation operation, Lowering lowering, Fusion.Step step) {
     if (step.isSwallowed()) {
       return;
+    }
+    if (step.addend() >= 0) {
+      places[step.result()] = place(step.addend());
     }
     if (lowering.isAlias()) {
       places[declared.outputs().get(0)] = place(declared.inputs().get(0));
@@ -123,7 +130,11 @@ public final class GraphCompiler {
 
       @Override
       public Place output(int index) {
-        return step.result() < 0 ? own.output(index) : place(step.result());
+        return place(result(index));
+      }
+
+      private int result(int index) {
+        return step.result() < 0 ? operation.outputs().get(index) : step.result();
       }
 
       @Override
@@ -135,8 +146,21 @@ public final class GraphCompiler {
       }
 
       @Override
-      public Optional<Kind> function() {
-        return step.function();
+      public Finish finish(FusedActivation activation) {
+        return step.finish().orElse(Finish.of(activation));
+      }
+
+      @Override
+      public Target target(int bytes) {
+        return destinations
+            .of(result(0))
+            .map(one -> new Target(place(one.operand()).at(one.at()), one.step()))
+            .orElseGet(() -> Operands.super.target(bytes));
+      }
+
+      @Override
+      public boolean isWritten(int index) {
+        return destinations.of(operation.inputs().get(index)).isPresent();
       }
     };
   }

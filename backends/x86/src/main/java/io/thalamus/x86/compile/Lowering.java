@@ -2,9 +2,10 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.model.Operation;
+import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.x86.kernel.ElementFunction;
-import io.thalamus.x86.kernel.Mapped.Kind;
+import io.thalamus.x86.kernel.Finish;
 import java.util.Optional;
 import java.util.function.IntFunction;
 
@@ -47,11 +48,37 @@ public interface Lowering {
       return Optional.empty();
     }
 
-    /** Returns the function that each result becomes before it is stored; empty for none. */
-    default Optional<Kind> function() {
-      return Optional.empty();
+    /**
+     * Returns what sums become before they are stored.
+     *
+     * @param activation of the operation
+     */
+    default Finish finish(FusedActivation activation) {
+      return Finish.of(activation);
+    }
+
+    /**
+     * Returns where the results of a layer stand.
+     *
+     * @param bytes of the channels of a result
+     */
+    default Target target(int bytes) {
+      return new Target(output().at(0), bytes);
+    }
+
+    /** Returns true if an input has been written where the result has it: {@link #target}. */
+    default boolean isWritten(int index) {
+      return false;
     }
   }
+
+  /**
+   * The place of a layer's results.
+   *
+   * @param at where the first one stands
+   * @param step bytes from one to the next: more than it has where others stand between them
+   */
+  record Target(Spot at, int step) {}
 
   /**
    * Returns true if the result is the first input with other dimensions, and there are no calls.
@@ -60,8 +87,16 @@ public interface Lowering {
     return false;
   }
 
-  /** Returns true if each result of the operation may become a function of it: {@link Fusion}. */
-  default boolean takesFunction(ResolvedOperation operation) {
+  /**
+   * Returns true if the operation stores its results by {@link Operands#finish}, and has no
+   * activation: {@link Fusion}.
+   */
+  default boolean takesFinish(ResolvedOperation operation) {
+    return false;
+  }
+
+  /** Returns true if the results are written to {@link Operands#target}. */
+  default boolean takesTarget() {
     return false;
   }
 

@@ -102,6 +102,9 @@ public final class Moving {
     }
     program.barrier();
     for (Part part : moves.parts()) {
+      if (operands.isWritten(part.input())) {
+        continue;
+      }
       Place source = operands.input(part.input());
       if (part.rescaling().isPresent()) {
         OperandType type = operation.view().input(part.input()).type();

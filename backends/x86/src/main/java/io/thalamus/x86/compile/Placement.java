@@ -30,11 +30,6 @@ record Placement(
     int channel,
     int resultCell,
     int resultChannel) {
-  /** Returns that of results that fill their tensor. */
-  static Placement whole(StoredLayer layer) {
-    return group(layer, layer.channels(), 0, layer.resultChannels(), 0);
-  }
-
   /** Returns that of results that fill some channels of their tensor, and see some. */
   static Placement group(
       StoredLayer layer, int cell, int channel, int resultCell, int resultChannel) {

@@ -46,14 +46,15 @@ record Results(
    * Returns all results of a layer whose source stands with its padding, channels last.
    *
    * @param input without the padding
-   * @param element bytes of one of source and results
+   * @param element bytes of one of the source
+   * @param resultStep bytes from one result to the next
    */
-  static Results of(Shape input, Shape output, Window height, Window width, int element) {
+  static Results of(
+      Shape input, Shape output, Window height, Window width, int element, int resultStep) {
     int cell = input.dimension(3) * element;
     int line = (input.dimension(2) + width.before() + width.after()) * cell;
     int lines = output.dimension(1);
-    int result = output.dimension(3) * element;
-    int resultLine = output.dimension(2) * result;
+    int resultLine = output.dimension(2) * resultStep;
     return new Results(
         output.dimension(0),
         (long) (input.dimension(1) + height.before() + height.after()) * line,
@@ -63,7 +64,7 @@ record Results(
         resultLine,
         output.dimension(2),
         width.stride() * cell,
-        result);
+        resultStep);
   }
 
   /** Returns how many products a call should compute, of all that an operation does. */

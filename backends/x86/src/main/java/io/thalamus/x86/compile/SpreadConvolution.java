@@ -17,6 +17,7 @@ import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.compile.Weights.Source;
+import io.thalamus.x86.kernel.Finish;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -184,8 +185,7 @@ public final class SpreadConvolution {
                 column.taps(),
                 cell,
                 channels,
-                parameters.activation(),
-                Optional.empty());
+                Finish.of(parameters.activation()));
         int top = row.cell() - row.taps() + 1 + height.before();
         int left = column.cell() - column.taps() + 1 + width.before();
         long to = ((long) row.first() * output.dimension(2) + column.first()) * result;
@@ -253,7 +253,7 @@ public final class SpreadConvolution {
                 0,
                 output.dimension(3),
                 0);
-        new StoredProducts(program, layer, source, operands.output(), placement).emit();
+        new StoredProducts(program, layer, source, operands.output().at(0), placement).emit();
       }
     }
   }
@@ -306,8 +306,8 @@ public final class SpreadConvolution {
     for (int group = 0; group < groups; group++) {
       int first = group * channels;
       Filter filter =
-          Filter.of(input, output, height, width, run, channels)
-              .with(parameters.activation(), Optional.empty());
+          Filter.of(input, output, height, width, run, channels, output.dimension(3) * Float.BYTES)
+              .with(Finish.of(parameters.activation()));
       Convolution.emit(
           filter,
           weights(
@@ -359,7 +359,7 @@ public final class SpreadConvolution {
                   accumulation.activation()));
       Placement placement =
           Placement.group(layer, input.dimension(3), group * run, output.dimension(3), first);
-      new StoredProducts(program, layer, source, operands.output(), placement).emit();
+      new StoredProducts(program, layer, source, operands.output().at(0), placement).emit();
     }
   }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
-import io.thalamus.operations.FusedActivation;
 import io.thalamus.x86.compile.Weights.Source;
 import io.thalamus.x86.kernel.Depthwise;
+import io.thalamus.x86.kernel.Finish;
 import io.thalamus.x86.kernel.Sums;
 import java.util.List;
 import java.util.Optional;
@@ -18,7 +18,7 @@ final class StepProduct {
   private final int batches;
   private final int depth;
   private final int width;
-  private final boolean isAdded;
+  private final Finish finish;
   private final boolean isOfEach;
   private final List<Panel> panels;
 
@@ -29,13 +29,13 @@ final class StepProduct {
       int width,
       float[] weights,
       Optional<float[]> bias,
-      boolean isAdded,
+      Finish finish,
       boolean isOfEach) {
     this.program = program;
     this.batches = batches;
     this.depth = depth;
     this.width = width;
-    this.isAdded = isAdded;
+    this.finish = finish;
     this.isOfEach = isOfEach;
     panels =
         new Weights(
@@ -51,20 +51,21 @@ final class StepProduct {
   /** Returns a product that is added to what stands where it is written. */
   static StepProduct added(ProgramBuilder program, int batches, int depth, float[] weights) {
     int width = weights.length / depth;
-    return new StepProduct(program, batches, depth, width, weights, Optional.empty(), true, false);
+    return new StepProduct(
+        program, batches, depth, width, weights, Optional.empty(), Finish.ADDED, false);
   }
 
   /** Returns a product that is written, with its bias. */
   static StepProduct written(
       ProgramBuilder program, int batches, int depth, float[] weights, Optional<float[]> bias) {
     int width = weights.length / depth;
-    return new StepProduct(program, batches, depth, width, weights, bias, false, false);
+    return new StepProduct(program, batches, depth, width, weights, bias, Finish.NONE, false);
   }
 
   /** Returns the products of each float by its weight, which are added. */
   static StepProduct ofEach(ProgramBuilder program, int batches, float[] weights) {
     return new StepProduct(
-        program, batches, 1, weights.length, weights, Optional.empty(), true, true);
+        program, batches, 1, weights.length, weights, Optional.empty(), Finish.ADDED, true);
   }
 
   /**
@@ -78,23 +79,13 @@ final class StepProduct {
       panels.forEach(panel -> callOfEach(panel, from.at(at), step, to.at(target), targetStep));
       return;
     }
-    Filter filter = Filter.ofRows(Results.ofLine(batches, step, targetStep), depth, width);
-    if (isAdded) {
-      filter.emitAdded(panels, from.at(at), to.at(target), program);
-    } else {
-      filter.emit(panels, from.at(at), to.at(target), program);
-    }
+    Filter.ofRows(Results.ofLine(batches, step, targetStep), depth, width)
+        .with(finish)
+        .emit(panels, from.at(at), to.at(target), program);
   }
 
   private void callOfEach(Panel panel, Spot from, int step, Spot to, int targetStep) {
-    Sums sums =
-        new Sums(
-            true,
-            panel.vectors(),
-            panel.channels(),
-            targetStep,
-            FusedActivation.NONE,
-            Optional.empty());
+    Sums sums = new Sums(finish, panel.vectors(), panel.channels(), targetStep);
     long channel = (long) panel.channel() * Float.BYTES;
     program.call(
         new Depthwise(true, sums, 0, 1, 0, 0, Convolution.ONE, batches, 1, batches, step, 0),

@@ -3,6 +3,7 @@ package io.thalamus.x86.compile;
 
 import io.thalamus.model.Shape;
 import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.compile.Lowering.Target;
 import io.thalamus.x86.kernel.Area;
 import io.thalamus.x86.kernel.FunctionSource;
 import io.thalamus.x86.kernel.Rescale;
@@ -15,14 +16,14 @@ final class StoredChannels {
   private final ProgramBuilder program;
   private final StoredLayer layer;
   private final Place source;
-  private final Place output;
+  private final Target target;
   private final Scaling scaling;
   private final Length length;
 
-  StoredChannels(ProgramBuilder program, StoredLayer layer, Place source, Place output) {
+  StoredChannels(ProgramBuilder program, StoredLayer layer, Place source, Target target) {
     this.program = program;
     this.layer = layer;
-    this.output = output;
+    this.target = target;
     scaling = layer.scaling().orElseThrow();
     length = StoredLayer.length(program.emitter(), layer.channels());
     this.source = layer.isPadded() ? layer.copy(program, source, false) : source;
@@ -37,7 +38,8 @@ final class StoredChannels {
             Shape.of(layer.batches(), layer.resultHeight(), layer.resultWidth(), channels),
             layer.height(),
             layer.width(),
-            1);
+            1,
+            target.step());
     long products =
         (long) channels
             * layer.height().size()
@@ -49,7 +51,7 @@ final class StoredChannels {
           function(part.area()),
           part.area().lines(),
           source.at(part.from()),
-          output.at(part.to()),
+          target.at().plus(part.to()),
           panels);
     }
   }
@@ -66,7 +68,7 @@ final class StoredChannels {
         layer.height().dilation() * layer.paddedWidth() * channels,
         layer.width().size(),
         layer.width().dilation() * channels,
-        channels,
+        target.step(),
         scaling.rescale());
   }
 

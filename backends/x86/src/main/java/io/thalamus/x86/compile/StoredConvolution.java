@@ -16,6 +16,7 @@ import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
 import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.x86.compile.Lowering.Target;
 import java.util.List;
 import java.util.Optional;
 
@@ -43,7 +44,7 @@ public final class StoredConvolution {
       table.add(
           type,
           StoredConvolution::isConvolutionPossible,
-          StoredConvolution::convolution,
+          new FusibleLayer(StoredConvolution::convolution),
           ElementTypes.quantized8());
     }
     for (OperationType type :
@@ -51,7 +52,7 @@ public final class StoredConvolution {
       table.add(
           type,
           StoredConvolution::isProductPossible,
-          StoredConvolution::product,
+          new FusibleLayer(StoredConvolution::product),
           ElementTypes.quantized8());
     }
     DynamicQuantization.register(table);
@@ -141,7 +142,8 @@ public final class StoredConvolution {
             StoredWeights.of(operation, operands, 1, accumulation.filterZeroPoint()),
             operation.view().input(2).int32s(),
             accumulation);
-    new StoredProducts(program, layer, operands.input(0), operands.output()).emit();
+    new StoredProducts(program, layer, operands.input(0), operands.target(parameters.units()))
+        .emit();
   }
 
   private static void convolution(
@@ -176,10 +178,11 @@ public final class StoredConvolution {
             isTransposed ? weights.transposed(filter.dimension(1) * filter.dimension(2)) : weights,
             operation.view().input(2).int32s(),
             accumulation);
+    Target target = operands.target(result.dimension(3));
     if (isDepthwise) {
-      new StoredChannels(program, layer, source, operands.output()).emit();
+      new StoredChannels(program, layer, source, target).emit();
     } else {
-      new StoredProducts(program, layer, source, operands.output()).emit();
+      new StoredProducts(program, layer, source, target).emit();
     }
   }
 

@@ -4,6 +4,7 @@ package io.thalamus.x86.compile;
 import io.thalamus.operations.Accumulation;
 import io.thalamus.operations.Requantization;
 import io.thalamus.x86.asm.Length;
+import io.thalamus.x86.compile.Lowering.Target;
 import io.thalamus.x86.compile.SharedWeights.Packed;
 import io.thalamus.x86.kernel.Rescale;
 import io.thalamus.x86.kernel.StoredProduct;
@@ -22,7 +23,7 @@ final class StoredProducts {
   private final ProgramBuilder program;
   private final StoredLayer layer;
   private final StoredSource source;
-  private final Place output;
+  private final Spot output;
   private final Placement placement;
   private final Optional<Scaling> scaling;
   private final Optional<Rescale> rescale;
@@ -36,13 +37,18 @@ final class StoredProducts {
   /** The panel that was packed last, in whose place the next one is: it has been copied. */
   private int[] packed = {};
 
-  StoredProducts(ProgramBuilder program, StoredLayer declared, Place source, Place output) {
+  StoredProducts(ProgramBuilder program, StoredLayer declared, Place source, Target target) {
     this(
         program,
         declared.flat(),
         new StoredSource(program, source),
-        output,
-        Placement.whole(declared.flat()));
+        target.at(),
+        Placement.group(
+            declared.flat(),
+            declared.channels(),
+            0,
+            target.step() / (declared.scaling().isPresent() ? Byte.BYTES : Integer.BYTES),
+            0));
   }
 
   /** A layer whose results stand where they are put. */
@@ -50,7 +56,7 @@ final class StoredProducts {
       ProgramBuilder program,
       StoredLayer layer,
       StoredSource source,
-      Place output,
+      Spot output,
       Placement placement) {
     this.program = program;
     this.layer = layer;
@@ -267,7 +273,7 @@ final class StoredProducts {
         product,
         count,
         source.of(form, layer.seeing(placement.cell())).at(from + part.from()),
-        output.at(to + part.to()),
+        output.plus(to + part.to()),
         Spot.ofConstant(panels + note.at() + (long) panel * size(shape, form) * Integer.BYTES));
     program.multiplied(part.count() * shape.channels() * depth() * count);
   }

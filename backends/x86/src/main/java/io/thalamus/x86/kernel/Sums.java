@@ -4,31 +4,23 @@ package io.thalamus.x86.kernel;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Assembler;
+import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Move;
 import io.thalamus.x86.asm.Vector;
 import io.thalamus.x86.kernel.Mapped.Kind;
-import java.util.Optional;
 import java.util.Set;
 
 /**
  * Sums of products in registers: of a block of neighbouring results at rcx, and of some vectors of
- * channels. They begin at the bias, or at what stands in the results.
+ * channels. They begin at the bias.
  *
- * @param isAdded whether sums are added to what stands in the result, else to the bias
+ * @param finish what they become
  * @param vectors of channels
  * @param channels in the last vector fewer than its floats
  * @param step bytes from one result to the next
- * @param activation of results
- * @param function of {@link #FUNCTIONS} that results become; empty where there is an activation
  */
-public record Sums(
-    boolean isAdded,
-    int vectors,
-    int channels,
-    int step,
-    FusedActivation activation,
-    Optional<Kind> function) {
+public record Sums(Finish finish, int vectors, int channels, int step) {
   /** Functions that need no more registers than are free in the end. */
   public static final Set<Kind> FUNCTIONS =
       Set.of(Kind.LOGISTIC, Kind.SWISH, Kind.TANH, Kind.HARD_SWISH);
@@ -40,17 +32,13 @@ public record Sums(
     return Math.max(1, registers / vectors);
   }
 
-  /** Sets the sums of a block to what they begin at; the bias is at r8. */
+  /** Sets the sums of a block to the bias at r8. */
   void begin(Emitter emitter, int rows) {
     Assembler a = emitter.assembler();
     for (int row = 0; row < rows; row++) {
       for (int v = 0; v < vectors; v++) {
-        Vector sum = sum(emitter, row, v);
-        if (isAdded) {
-          emitter.load(isTail(emitter, v), sum, tail(emitter), result(emitter, row, v));
-        } else {
-          a.load(Move.VMOVUPS, sum, Address.at(Gpr.R8, v * emitter.length().bytes()));
-        }
+        Address bias = Address.at(Gpr.R8, v * emitter.length().bytes());
+        a.load(Move.VMOVUPS, sum(emitter, row, v), bias);
       }
     }
   }
@@ -70,20 +58,35 @@ public record Sums(
   /** Stores what the sums of a block become; all other registers of vectors are changed. */
   void store(Emitter emitter, int rows) {
     setTail(emitter);
+    if (finish.isAdded()) {
+      addResults(emitter, rows);
+    }
     // The weights are done with, and two registers where there is but one vector of them.
     Vector low = weight(emitter, 0);
     Vector high = seen(emitter);
+    FusedActivation activation = finish.activation();
     emitter.loadBounds(activation, low, high);
     for (int row = 0; row < rows; row++) {
       for (int v = 0; v < vectors; v++) {
         Vector sum = sum(emitter, row, v);
         emitter.clamp(activation, sum, low, high);
-        function.ifPresent(kind -> Mapped.map(emitter, kind, 0, sum, low, high, 1));
+        finish.function().ifPresent(kind -> Mapped.map(emitter, kind, 0, sum, low, high, 1));
         boolean isTail = isTail(emitter, v);
-        if (isTail && function.isPresent()) {
+        if (isTail && finish.function().isPresent()) {
           setTail(emitter);
         }
         emitter.store(isTail, result(emitter, row, v), tail(emitter), sum);
+      }
+    }
+  }
+
+  private void addResults(Emitter emitter, int rows) {
+    for (int row = 0; row < rows; row++) {
+      for (int v = 0; v < vectors; v++) {
+        Vector sum = sum(emitter, row, v);
+        // What is multiplied is done with.
+        emitter.load(isTail(emitter, v), seen(emitter), tail(emitter), result(emitter, row, v));
+        emitter.assembler().emit(Binary.VADDPS, sum, sum, seen(emitter));
       }
     }
   }

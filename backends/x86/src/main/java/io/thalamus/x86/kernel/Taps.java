@@ -63,9 +63,6 @@ public record Taps(
 
   private void block(Emitter emitter, int rows) {
     Assembler a = emitter.assembler();
-    if (sums.isAdded()) {
-      sums.setTail(emitter);
-    }
     sums.begin(emitter, rows);
     a.lea(Gpr.RAX, Address.at(Gpr.R8, weights(emitter)));
     a.mov(Gpr.RDI, Gpr.RDX);

@@ -11,8 +11,13 @@ import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.Random;
 
-/** Memory between two pages that nobody may touch. Freed by its owner. */
-public record Guarded(MemorySegment memory, long mapped, long bytes) implements AutoCloseable {
+/**
+ * Memory between two pages that nobody may touch. Freed by its owner.
+ *
+ * @param filled what it was filled with
+ */
+public record Guarded(MemorySegment memory, long mapped, long bytes, MemorySegment filled)
+    implements AutoCloseable {
   private static final int PAGE = 4096;
 
   /** Maps memory of a size that ends at such a page, or begins behind one. */
@@ -25,7 +30,11 @@ public record Guarded(MemorySegment memory, long mapped, long bytes) implements 
     assertTrue(SystemCalls.forbid(mapped, PAGE));
     assertTrue(SystemCalls.forbid(mapped + PAGE + inner, PAGE));
     long at = mapped + PAGE + (isAtEnd ? inner - size : 0);
-    return new Guarded(MemorySegment.ofAddress(at).reinterpret(size), mapped, bytes);
+    return new Guarded(
+        MemorySegment.ofAddress(at).reinterpret(size),
+        mapped,
+        bytes,
+        MemorySegment.ofArray(new byte[Math.toIntExact(size)]));
   }
 
   /** Calls a function with addresses instead of offsets, one for each of its arguments. */
@@ -49,6 +58,12 @@ public record Guarded(MemorySegment memory, long mapped, long bytes) implements 
       float value = (random.nextFloat() * 2 - 1) * scale;
       memory.setAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, i, value);
     }
+    filled.copyFrom(memory);
+  }
+
+  /** Returns the float that it was filled with. */
+  double was(long bytesFromBegin) {
+    return filled.get(ValueLayout.JAVA_FLOAT_UNALIGNED, bytesFromBegin);
   }
 
   double get(long bytesFromBegin) {

@@ -81,6 +81,7 @@ class GuardedTest {
         Guarded other = Guarded.of(function.other().bytes(blocks), random.nextBoolean())) {
       read.fill(random, magnitude);
       other.fill(random, magnitude);
+      written.fill(random, magnitude);
       SystemCalls.call(
           code.at(function.entry()),
           0,
@@ -158,7 +159,7 @@ class GuardedTest {
               long to = (long) line * area.resultLineStep() + (long) row * taps.sums().step();
               for (int c = 0; c < channels; c++) {
                 double sum = sum(taps, new Emitter(level), block, from, c, read, panel);
-                check(taps.sums(), sum, written.get(to + 4L * (block * channels + c)));
+                check(taps.sums(), sum, written, to + 4L * (block * channels + c));
               }
             }
           }
@@ -180,15 +181,18 @@ class GuardedTest {
             for (int c = 0; c < channels; c++) {
               double sum = sum(depthwise, new Emitter(level), block, i, c, read, panel);
               long at = (long) i * depthwise.sums().step() + 4L * (block * channels + c);
-              check(depthwise.sums(), sum, written.get(at));
+              check(depthwise.sums(), sum, written, at);
             }
           }
         });
   }
 
-  private static void check(Sums sums, double sum, double computed) {
-    double clamped = clamp(sums.activation(), sum);
-    assertEquals(sums.function().map(kind -> apply(kind, clamped)).orElse(clamped), computed, 1e-4);
+  private static void check(Sums sums, double sum, Guarded written, long at) {
+    double added = sums.finish().isAdded() ? sum + written.was(at) : sum;
+    double clamped = clamp(sums.finish().activation(), added);
+    double computed = written.get(at);
+    assertEquals(
+        sums.finish().function().map(kind -> apply(kind, clamped)).orElse(clamped), computed, 1e-4);
   }
 
   /** Sums for as many panels as a round has at the most. */
@@ -199,13 +203,12 @@ class GuardedTest {
         random.nextInt(3) > 0
             ? Optional.empty()
             : Sums.FUNCTIONS.stream().sorted().skip(random.nextInt(4)).findFirst();
-    return new Sums(
-        random.nextBoolean(),
-        vectors,
-        channels,
-        4 * (MOST_PANELS * channels + random.nextInt(4)),
-        function.isPresent() ? FusedActivation.NONE : activation(random),
-        function);
+    Finish finish =
+        new Finish(
+            random.nextBoolean(),
+            function.isPresent() ? FusedActivation.NONE : activation(random),
+            function);
+    return new Sums(finish, vectors, channels, 4 * (MOST_PANELS * channels + random.nextInt(4)));
   }
 
   private static Taps taps(Emitter emitter, Random random) {
@@ -276,7 +279,7 @@ class GuardedTest {
       Taps taps, Emitter emitter, int block, long from, int c, Guarded read, Guarded panel) {
     long wide = 4L * taps.sums().vectors() * emitter.lanes();
     long weight = block * (1L + taps.height() * taps.width() * taps.run());
-    double sum = taps.sums().isAdded() ? 0 : panel.get(weight * wide + 4L * c);
+    double sum = panel.get(weight * wide + 4L * c);
     weight++;
     for (int y = 0; y < taps.height(); y++) {
       for (int x = 0; x < taps.width(); x++) {
@@ -297,7 +300,7 @@ class GuardedTest {
     long wide = 4L * depthwise.sums().vectors() * emitter.lanes();
     int height = depthwise.above() + depthwise.height() + depthwise.below();
     long first = block * (1 + height * (long) width.size());
-    double sum = depthwise.sums().isAdded() ? 0 : panel.get(first * wide + 4L * c);
+    double sum = panel.get(first * wide + 4L * c);
     for (int y = 0; y < depthwise.height(); y++) {
       for (int x = 0; x < width.size(); x++) {
         int column = result * width.stride() - width.before() + x * width.dilation();
