@@ -229,6 +229,10 @@ final class BurstServer implements BurstContext {
     requests.read(packet.segment(), packet.count());
     elementsRead += packet.count();
     Datums answer = answer(packet, number);
+    if (closing) {
+      // The server may have cancelled what its client did not: that one sees the end instead.
+      return;
+    }
     int count = answer.count();
     if (results.awaitWritable(count, pollNanos, Long.MAX_VALUE)) {
       elementsWritten += count;
