@@ -32,6 +32,7 @@ public final class GuardedRun {
               "DynamicQuantizationTest",
               "FindingTest",
               "FloatOperationsTest",
+              "FusionTest",
               "HalfFloatsTest",
               "ProductsTest",
               "RecurrenceTest",

@@ -88,6 +88,11 @@ record StoredLayer(
             accumulation);
   }
 
+  /** Returns the bytes of a result, which is a sum where there is no way to stored bytes. */
+  int resultBytes() {
+    return accumulation.output().isEmpty() ? Integer.BYTES : Byte.BYTES;
+  }
+
   /** Returns the way from sums to stored bytes; empty where results are sums. */
   Optional<Scaling> scaling() {
     return accumulation.output().isEmpty()

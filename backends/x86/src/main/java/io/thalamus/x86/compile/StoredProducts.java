@@ -44,11 +44,7 @@ final class StoredProducts {
         new StoredSource(program, source),
         target.at(),
         Placement.group(
-            declared.flat(),
-            declared.channels(),
-            0,
-            target.step() / (declared.scaling().isPresent() ? Byte.BYTES : Integer.BYTES),
-            0));
+            declared.flat(), declared.channels(), 0, target.step() / declared.resultBytes(), 0));
   }
 
   /** A layer whose results stand where they are put. */
@@ -217,14 +213,10 @@ final class StoredProducts {
     return layer.height().size() * runs * run;
   }
 
-  private int resultBytes() {
-    return rescale.isPresent() ? Byte.BYTES : Integer.BYTES;
-  }
-
   private Results results(Form form) {
     int cell = placement.cell() * form.bytes();
     int line = layer.paddedWidth() * cell;
-    int resultStep = placement.resultCell() * resultBytes();
+    int resultStep = placement.resultCell() * layer.resultBytes();
     int resultLine = placement.columns() * resultStep;
     return new Results(
         layer.batches(),
@@ -257,7 +249,7 @@ final class StoredProducts {
             runs,
             runs == 1 ? 0 : layer.width().dilation() * cell,
             run,
-            placement.columnStep() * placement.resultCell() * resultBytes(),
+            placement.columnStep() * placement.resultCell() * layer.resultBytes(),
             rescale);
     long from =
         ((long) placement.top() * layer.paddedWidth() + placement.left()) * cell
@@ -268,7 +260,7 @@ final class StoredProducts {
                 + placement.resultChannel()
                 + shape.channel()
                 + (long) panel * shape.channels())
-            * resultBytes();
+            * layer.resultBytes();
     program.call(
         product,
         count,
