@@ -75,6 +75,11 @@ class FusionTest {
       return to;
     }
 
+    /** Adds a layer of 8 channels without an activation. */
+    int layer(int from) {
+      return convolution(from, 8, tensor(8), 8, 0);
+    }
+
     int depthwise(int from, int channels, int to) {
       int filter = constant(0.3, 1, 3, 3, channels);
       List<Integer> tensors = List.of(from, filter, constant(1, channels));
@@ -246,8 +251,8 @@ class FusionTest {
             network -> {
               int from = network.input(8);
               int addend = network.convolution(from, 8, network.tensor(8), 8, 1);
-              int layer = network.convolution(addend, 8, network.tensor(8), 8, 0);
-              int sum = network.convolution(layer, 8, network.tensor(8), 8, 0);
+              int layer = network.layer(addend);
+              int sum = network.layer(layer);
               network.add(addend, sum, network.output(8));
             }));
   }
@@ -261,8 +266,7 @@ class FusionTest {
             level,
             network -> {
               int from = network.input(8);
-              network.add(
-                  from, network.convolution(from, 8, network.tensor(8), 8, 0), network.output(8));
+              network.add(from, network.layer(from), network.output(8));
             }),
         "an input");
     assertEquals(
@@ -271,8 +275,8 @@ class FusionTest {
             level,
             network -> {
               int addend = network.convolution(network.input(8), 8, network.output(8), 8, 0);
-              int layer = network.convolution(addend, 8, network.tensor(8), 8, 0);
-              int sum = network.convolution(layer, 8, network.tensor(8), 8, 0);
+              int layer = network.layer(addend);
+              int sum = network.layer(layer);
               network.add(addend, sum, network.output(8));
             }),
         "an output");
@@ -281,8 +285,8 @@ class FusionTest {
         calls(
             level,
             network -> {
-              int addend = network.convolution(network.input(8), 8, network.tensor(8), 8, 0);
-              int sum = network.convolution(addend, 8, network.tensor(8), 8, 0);
+              int addend = network.layer(network.input(8));
+              int sum = network.layer(addend);
               network.add(addend, sum, network.output(8));
             }),
         "the layer's own source");
@@ -292,8 +296,8 @@ class FusionTest {
             level,
             network -> {
               int from = network.input(8);
-              int addend = network.convolution(from, 8, network.tensor(8), 8, 0);
-              int sum = network.convolution(from, 8, network.tensor(8), 8, 0);
+              int addend = network.layer(from);
+              int sum = network.layer(from);
               network.depthwise(addend, 8, network.output(8));
               network.add(addend, sum, network.output(8));
             }),
@@ -304,7 +308,7 @@ class FusionTest {
             level,
             network -> {
               int from = network.input(8);
-              int addend = network.convolution(from, 8, network.tensor(8), 8, 0);
+              int addend = network.layer(from);
               int sum = network.convolution(from, 8, network.tensor(8), 8, 3);
               network.add(addend, sum, network.output(8));
             }),
