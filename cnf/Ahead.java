@@ -36,9 +36,9 @@ import java.util.stream.Stream;
  * Makes ahead what the JVM would make at each start out of {@code invokedynamic}: classes for
  * lambdas, the tests of a switch over types, and {@code equals} and {@code hashCode} of records. An
  * archive of classes holds the former and cannot hold the latter, which take half a millisecond
- * each. A class that is loaded takes a quarter of a millisecond, so that lambdas of one package and
- * one interface share classes. Changes a folder of classes in place; what they refer to is on the
- * class path. The second argument is how many lambdas share a class at most.
+ * each. A class that is loaded takes a quarter of a millisecond, so that lambdas of one package
+ * share classes. Changes a folder of classes in place; what they refer to is on the class path. The
+ * second argument is how many lambdas share a method at most.
  */
 final class Ahead {
   private static final ClassDesc SWITCHES = ClassDesc.of("java.lang.runtime.SwitchBootstraps");
@@ -162,8 +162,11 @@ final class Ahead {
                   .andThen((builder, element) -> lambdas.open(model, builder, element))
                   .andThen(
                       ClassTransform.endHandler(
-                          builder -> methods.forEach(method -> method.accept(builder)))));
-      if (count > 0) {
+                          builder -> {
+                            methods.forEach(method -> method.accept(builder));
+                            lambdas.bridge(model, builder);
+                          })));
+      if (count > 0 || lambdas.isBridged(model)) {
         Files.write(file, bytes);
       }
     }

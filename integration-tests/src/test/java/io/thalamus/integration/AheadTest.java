@@ -55,6 +55,10 @@ class AheadTest {
           Function<Object, String> made() { return this::hidden; }
         }
 
+        private static String secret(long one, Object two) { return two + "!" + one; }
+        private String outer(double x) { return count + ":" + x; }
+        class Within { DoubleFunction<String> own() { return Forms.this::outer; } }
+
         /** Lambdas of both have the same name and use their own fields. */
         static class Base {
           private final int own = 1;
@@ -121,6 +125,9 @@ class AheadTest {
           told.add("" + lists.get());
           Function<String, Inner> inner = Inner::new;
           told.add(inner.apply("in").made().apply(9));
+          BiFunction<java.lang.Long, String, Object> secret = Forms::secret;
+          told.add("" + secret.apply(6L, "six"));
+          told.add(forms.new Within().own().apply(0.25));
           Consumer<List<Integer>> dropped = x -> x.add(1);
           List<Integer> numbers = new ArrayList<>();
           dropped.accept(numbers);
@@ -184,7 +191,7 @@ class AheadTest {
   void doesWhatTheJvmWouldHaveMade(int shared) throws Exception {
     Path classes = compile();
     List<String> before = tell(classes);
-    assertEquals(30 + 1 + 24, before.size(), before.toString());
+    assertEquals(32 + 1 + 24, before.size(), before.toString());
     assertTrue(invokeDynamics(classes) > 30, "nothing to write out");
     rewrite(classes, shared);
     assertEquals(before, tell(classes));

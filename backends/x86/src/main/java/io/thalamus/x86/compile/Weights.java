@@ -218,7 +218,8 @@ record Weights(
       if (packed.length < length) {
         packed = new float[length];
       }
-      Arrays.fill(packed, 0, length, 0);
+      // What no weight or bias is written over.
+      Arrays.fill(packed, 0, padded > channels ? length : padded, 0);
       if (bias.isPresent()) {
         bias.get().copy(channel, channels, packed, 0);
       }

@@ -11,7 +11,6 @@ import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Vector;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
 
 /**
  * Sums of products over the taps of a filter, each channel for itself, of whole lines of results,
@@ -100,12 +99,13 @@ public record Depthwise(
 
   /** Returns the bytes of what a line sees; 0 where all taps are outside. */
   private long seen() {
-    int last =
-        IntStream.range(0, results)
-            .filter(result -> width.firstTap(result) < width.endTap(result, columns))
-            .map(result -> width.cell(result, width.endTap(result, columns) - 1))
-            .max()
-            .orElse(-1);
+    int last = -1;
+    for (int result = 0; result < results; result++) {
+      int end = width.endTap(result, columns);
+      if (width.firstTap(result) < end) {
+        last = Math.max(last, width.cell(result, end - 1));
+      }
+    }
     return height == 0 || last < 0
         ? 0
         : (height - 1L) * heightStep + (long) last * cell + sums.bytes();
@@ -169,14 +169,15 @@ public record Depthwise(
   /** Adds the products by a tap of those results that have it inside of the source. */
   private void tap(Emitter emitter, Blocks blocks, int x) {
     Assembler a = emitter.assembler();
-    int[] rows =
-        IntStream.range(0, blocks.rows())
-            .filter(row -> isInside(blocks.first() + row, x))
-            .toArray();
-    if (rows.length > 0) {
-      sums.loadWeights(emitter, x);
-    }
-    for (int row : rows) {
+    boolean isLoaded = false;
+    for (int row = 0; row < blocks.rows(); row++) {
+      if (!isInside(blocks.first() + row, x)) {
+        continue;
+      }
+      if (!isLoaded) {
+        sums.loadWeights(emitter, x);
+        isLoaded = true;
+      }
       for (int v = 0; v < sums.vectors(); v++) {
         Address at = Address.at(Gpr.RDI, width.cell(row, x) * cell + v * emitter.length().bytes());
         Vector sum = sums.sum(emitter, row, v);

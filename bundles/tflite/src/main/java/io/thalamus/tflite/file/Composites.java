@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.file;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -19,26 +18,24 @@ final class Composites {
   private static final int NOWHERE = -2;
 
   private final List<FlatGraph> graphs;
-  private final NewerTable root;
   private final Checked checked;
   private final List<FlatTensor> tensors;
   private final List<FlatOperator> operators = new ArrayList<>();
 
-  private Composites(FlatGraph graph, List<FlatGraph> graphs, ByteBuffer bytes, Checked checked) {
+  private Composites(FlatGraph graph, List<FlatGraph> graphs, Checked checked) {
     this.graphs = graphs;
     this.tensors = new ArrayList<>(graph.tensors());
     this.checked = checked;
-    this.root = checked.get(() -> NewerTable.root(bytes));
   }
 
   /** The graphs of a file without such operators. */
-  static List<FlatGraph> inlined(List<FlatGraph> graphs, ByteBuffer bytes, Checked checked) {
+  static List<FlatGraph> inlined(List<FlatGraph> graphs, Checked checked) {
     return graphs.stream()
         .map(
             graph ->
                 graph.operators().stream().noneMatch(Composites::isComposite)
                     ? graph
-                    : new Composites(graph, graphs, bytes, checked).inlined(graph))
+                    : new Composites(graph, graphs, checked).inlined(graph))
         .toList();
   }
 
@@ -79,7 +76,7 @@ final class Composites {
                 operator.checked()));
         continue;
       }
-      FlatGraph body = body(graph, operator);
+      FlatGraph body = body(operator);
       require(depth < MAX_NESTING, operator, "is nested too deeply, or within itself");
       require(
           body.inputs().length == operator.inputs().length
@@ -90,8 +87,8 @@ final class Composites {
     }
   }
 
-  private FlatGraph body(FlatGraph graph, FlatOperator operator) {
-    int index = checked.get(() -> root.decomposition(graph.index(), operator.index()));
+  private FlatGraph body(FlatOperator operator) {
+    int index = checked.get(operator.table()::decomposition);
     require(index > 0 && index < graphs.size(), operator, "stands for graph " + index);
     return graphs.get(index);
   }

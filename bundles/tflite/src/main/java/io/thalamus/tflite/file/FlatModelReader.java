@@ -12,7 +12,6 @@ import java.util.Map;
 import org.tensorflow.lite.schema.Buffer;
 import org.tensorflow.lite.schema.Metadata;
 import org.tensorflow.lite.schema.Model;
-import org.tensorflow.lite.schema.Operator;
 import org.tensorflow.lite.schema.OperatorCode;
 import org.tensorflow.lite.schema.QuantizationParameters;
 import org.tensorflow.lite.schema.SignatureDef;
@@ -61,7 +60,8 @@ public final class FlatModelReader {
     if (version != SCHEMA_VERSION) {
       throw new Refusal("the file has schema version " + version + "; only version 3 is known");
     }
-    buffers = buffers(model, checked.get(() -> NewerTable.root(bytes)));
+    FlatTable root = checked.get(() -> FlatTable.root(bytes));
+    buffers = buffers(model, root);
     kinds = kinds(model);
     List<SubGraph> tables =
         checked.at("the list of graphs").tables(model::subgraphsLength, model::subgraphs);
@@ -70,12 +70,12 @@ public final class FlatModelReader {
     }
     List<FlatGraph> graphs = new ArrayList<>();
     for (SubGraph table : tables) {
-      graphs.add(graph(graphs.size(), table));
+      graphs.add(graph(graphs.size(), table, root));
     }
     return new FlatModel(
         file,
         checked.at("the description").text(model::descriptionAsByteBuffer),
-        Composites.inlined(graphs, bytes, checked.at("a composite")),
+        Composites.inlined(graphs, checked.at("a composite")),
         metadata(model),
         signatures(model, graphs));
   }
@@ -111,7 +111,7 @@ public final class FlatModelReader {
     return Map.copyOf(names);
   }
 
-  private List<ByteRange> buffers(Model model, NewerTable root) {
+  private List<ByteRange> buffers(Model model, FlatTable root) {
     Checked place = checked.at("the list of buffers");
     List<ByteRange> ranges = new ArrayList<>();
     for (Buffer buffer : place.tables(model::buffersLength, model::buffers)) {
@@ -124,7 +124,7 @@ public final class FlatModelReader {
   }
 
   /** The bytes of a buffer that stand behind all tables, as newer writers put them. */
-  private ByteRange behind(int buffer, NewerTable root, Checked place) {
+  private ByteRange behind(int buffer, FlatTable root, Checked place) {
     long offset = place.get(() -> root.bufferOffset(buffer));
     long size = place.get(() -> root.bufferSize(buffer));
     if (offset >= 0 && offset <= 1 || size == 0) {
@@ -163,7 +163,7 @@ public final class FlatModelReader {
     return Map.copyOf(entries);
   }
 
-  private FlatGraph graph(int index, SubGraph table) {
+  private FlatGraph graph(int index, SubGraph table, FlatTable root) {
     String name = index == 0 ? "the main graph" : "graph " + index;
     Checked place = checked.at(name);
     List<FlatTensor> tensors = new ArrayList<>();
@@ -172,7 +172,8 @@ public final class FlatModelReader {
       tensors.add(tensor(tensors.size(), tensor, where));
     }
     List<FlatOperator> operators = new ArrayList<>();
-    for (Operator operator : place.tables(table::operatorsLength, table::operators)) {
+    FlatTable plain = place.get(() -> root.graph(index));
+    for (FlatTable operator : place.tables(table::operatorsLength, plain::operator)) {
       String where = "operator " + operators.size() + " of " + name;
       operators.add(operator(operators.size(), operator, where, tensors.size()));
     }
@@ -214,11 +215,11 @@ public final class FlatModelReader {
         });
   }
 
-  private FlatOperator operator(int index, Operator table, String where, int tensors) {
+  private FlatOperator operator(int index, FlatTable table, String where, int tensors) {
     Checked place = checked.at(where);
     return place.get(
         () -> {
-          long code = table.opcodeIndex();
+          int code = table.opcodeIndex();
           if (code < 0 || code >= kinds.size()) {
             throw new Refusal(
                 "the file is damaged: "
@@ -228,19 +229,19 @@ public final class FlatModelReader {
                     + " of "
                     + kinds.size());
           }
-          int[] inputs = place.ints(table.inputsVector());
-          int[] outputs = place.ints(table.outputsVector());
-          int[] intermediates = place.ints(table.intermediatesVector());
+          int[] inputs = place.ints(table.inputs());
+          int[] outputs = place.ints(table.outputs());
+          int[] intermediates = place.ints(table.intermediates());
           checkIndexes(inputs, -1, tensors, where);
           checkIndexes(outputs, 0, tensors, where);
           checkIndexes(intermediates, -1, tensors, where);
           return new FlatOperator(
               index,
-              kinds.get((int) code),
+              kinds.get(code),
               inputs,
               outputs,
               intermediates,
-              place.range(table.customOptionsLength(), table.customOptionsAsByteBuffer()),
+              place.range(table.customOptionsLength(), table.customOptions()),
               table,
               place);
         });

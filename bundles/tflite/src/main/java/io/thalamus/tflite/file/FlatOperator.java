@@ -4,9 +4,9 @@ package io.thalamus.tflite.file;
 import com.google.flatbuffers.FlatBufferBuilder;
 import com.google.flatbuffers.Table;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
-import org.tensorflow.lite.schema.Operator;
 
 /**
  * An operator as the file describes it. The arrays must not be changed.
@@ -27,7 +27,7 @@ public record FlatOperator(
     int[] outputs,
     int[] intermediates,
     ByteRange customOptions,
-    Operator table,
+    FlatTable table,
     Checked checked) {
 
   /**
@@ -56,10 +56,9 @@ public record FlatOperator(
    * @throws Refusal where the file has settings of another kind
    */
   public <T extends Table> T options(T options) {
-    byte found = checked.get(table::builtinOptionsType);
-    if (found == BuiltinOptions.NONE || checked.get(() -> table.builtinOptions(options)) == null) {
-      Operator empty = Operator.getRootAsOperator(WithoutOptions.BYTES.duplicate());
-      checked.get(() -> empty.builtinOptions(options));
+    byte found = checked.get(table::optionsType);
+    if (found == BuiltinOptions.NONE || checked.get(() -> table.options(options)) == null) {
+      checked.get(() -> FlatTable.root(WithoutOptions.BYTES).options(options));
       return options;
     }
     if (found < 0
@@ -80,10 +79,11 @@ public record FlatOperator(
       FlatBufferBuilder builder = new FlatBufferBuilder(64);
       builder.startTable(0);
       int options = builder.endTable();
-      Operator.startOperator(builder);
-      Operator.addBuiltinOptions(builder, options);
-      builder.finish(Operator.endOperator(builder));
-      return builder.dataBuffer().slice().asReadOnlyBuffer();
+      int field = FlatTable.OPTIONS / Short.BYTES - 2;
+      builder.startTable(field + 1);
+      builder.addOffset(field, options, 0);
+      builder.finish(builder.endTable());
+      return builder.dataBuffer().slice().asReadOnlyBuffer().order(ByteOrder.LITTLE_ENDIAN);
     }
   }
 }
