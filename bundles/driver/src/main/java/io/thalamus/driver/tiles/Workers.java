@@ -19,7 +19,10 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <p>Callers and helpers that compute are never more than the threads of the device: where as many
  * callers execute, nobody helps. A thread too many would take the processor for a whole time slice
- * from one that is asked to stand back, or from one that others have stood back for.
+ * from one that is asked to stand back, or from one that others have stood back for. For the same
+ * reason, a device that has all processors leaves one to the JVM's compilers when it begins: these
+ * are busy with what a first execution runs, and a helper that loses its processor to them has the
+ * caller wait for its tile.
  */
 public final class Workers implements AutoCloseable {
   /**
@@ -27,6 +30,9 @@ public final class Workers implements AutoCloseable {
    * be in a tile when that one comes.
    */
   private static final long KEPT_NANOS = 1_000_000;
+
+  /** The time from the first execution on in which the JVM's compilers have a processor. */
+  private static final long COMPILERS_NANOS = 10_000_000;
 
   /** Executions that can be helped at the same time; more run by themselves. */
   private static final int JOBS = 64;
@@ -52,6 +58,11 @@ public final class Workers implements AutoCloseable {
 
   private final List<Worker> workers = new ArrayList<>();
   private volatile Worker[] started;
+  private volatile long startNanos;
+
+  /** Processors that are left to compilers. */
+  private volatile int spared;
+
   private volatile boolean closed;
 
   /**
@@ -120,7 +131,7 @@ public final class Workers implements AutoCloseable {
 
   /** Returns true if a helper, from 1 on, would not be one thread too many. */
   boolean mayHelp(int participant) {
-    int room = threads - participant;
+    int room = threads - participant - spared;
     return callers.get() <= room
         && (lastCallers <= room || System.nanoTime() - lastCallersEndNanos >= 0);
   }
@@ -142,6 +153,8 @@ public final class Workers implements AutoCloseable {
     }
     synchronized (workers) {
       if (started == null && !closed) {
+        startNanos = System.nanoTime();
+        spared = threads < Runtime.getRuntime().availableProcessors() ? 0 : 1;
         for (int i = 1; i < threads; i++) {
           Worker worker = new Worker(i);
           workers.add(worker);
@@ -243,10 +256,22 @@ public final class Workers implements AutoCloseable {
       sleeping = true;
       asleep.incrementAndGet();
       if (!closed && !seesWork()) {
-        LockSupport.park(Workers.this);
+        if (spared == 0) {
+          LockSupport.park(Workers.this);
+        } else {
+          restBesideCompilers();
+        }
       }
       asleep.decrementAndGet();
       sleeping = false;
+    }
+
+    private void restBesideCompilers() {
+      long end = startNanos + COMPILERS_NANOS;
+      LockSupport.parkNanos(Workers.this, end - System.nanoTime());
+      if (System.nanoTime() - end >= 0) {
+        spared = 0;
+      }
     }
   }
 }
