@@ -225,30 +225,31 @@ final class SharedLambdas {
             && NUMBERS.stream().noneMatch(lambda.displayName()::startsWith);
   }
 
+  private Stream<Shared> all() {
+    return groups.values().stream().flatMap(List::stream);
+  }
+
   /** Returns the contents of the classes. */
   Map<ClassDesc, byte[]> write() {
     Map<ClassDesc, byte[]> contents = new LinkedHashMap<>();
-    for (List<Shared> classes : groups.values()) {
-      classes.forEach(
-          shared -> contents.put(shared.type, format.build(shared.type, shared::write)));
-    }
+    all().forEach(shared -> contents.put(shared.type, format.build(shared.type, shared::write)));
     return contents;
   }
 
   /** Returns the new members of nests by their hosts. */
   Map<ClassDesc, List<ClassDesc>> joined() {
     Map<ClassDesc, List<ClassDesc>> joined = new LinkedHashMap<>();
-    groups.forEach(
-        (group, classes) ->
-            group
-                .nest()
-                .ifPresent(
-                    nest ->
-                        classes.forEach(
-                            shared ->
-                                joined
-                                    .computeIfAbsent(nest, absent -> new ArrayList<>())
-                                    .add(shared.type))));
+    all()
+        .forEach(
+            shared ->
+                shared
+                    .group
+                    .nest()
+                    .ifPresent(
+                        nest ->
+                            joined
+                                .computeIfAbsent(nest, absent -> new ArrayList<>())
+                                .add(shared.type)));
     return joined;
   }
 
