@@ -14,6 +14,7 @@ import io.thalamus.operations.Window;
 import io.thalamus.operations.extension.MatrixMultiply.Matrix;
 import io.thalamus.operations.extension.MatrixMultiply.Products;
 import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.x86.asm.Length;
 import io.thalamus.x86.compile.Lowering.Target;
 import io.thalamus.x86.compile.Weights.Source;
 import io.thalamus.x86.kernel.PaddedRows;
@@ -32,8 +33,8 @@ public final class Convolution {
   /** Calls of an operation. */
   private static final long MOST_CALLS = 1 << 16;
 
-  /** Vectors of channels where there are hardly any rows: as many sums as hide the latency. */
-  static final int FEW_ROWS_VECTORS = 6;
+  /** Results that are so few that a block has hardly more than one. */
+  private static final int FEW = 2;
 
   /** Results of an operation that are matrices. */
   private static final long MOST_MATRICES = 1 << 12;
@@ -45,7 +46,13 @@ public final class Convolution {
   /** Returns the vectors of channels at a time. */
   static int vectors(int channels, int results, ProgramBuilder program) {
     int whole = Math.ceilDiv(channels, program.emitter().lanes());
-    return Math.min(whole, results <= 2 ? FEW_ROWS_VECTORS : 2);
+    if (results > FEW) {
+      return Math.min(whole, 2);
+    }
+    // As many sums as hide the latency of each, in panels of equal sizes: a narrow one takes as
+    // long as a wide one.
+    int most = program.emitter().length() == Length.ZMM ? 8 : 6;
+    return Math.ceilDiv(whole, Math.ceilDiv(whole, most));
   }
 
   /** Adds the operations to a table. */

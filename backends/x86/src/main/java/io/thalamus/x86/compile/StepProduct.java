@@ -45,7 +45,7 @@ final class StepProduct {
                 1,
                 depth)
             .new Packer(program, depth)
-            .pack(width, Convolution.FEW_ROWS_VECTORS);
+            .pack(width, Convolution.vectors(width, 1, program));
   }
 
   /** Returns a product that is added to what stands where it is written. */

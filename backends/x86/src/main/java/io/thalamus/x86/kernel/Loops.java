@@ -9,6 +9,15 @@ import java.util.function.IntConsumer;
 
 /** Loops whose trip counts are numbers in the code. Stateless. */
 final class Loops {
+  /** Steps of a loop that are written one behind the other. */
+  private static final int UNROLLED = 4;
+
+  /**
+   * Bytes between what a load reads and what it reads the next time. Where they are 2 KB, Zen 5
+   * calls for no lines ahead: 130 bytes a nanosecond come from the second cache in place of 190.
+   */
+  private static final int LONGEST_STEP = 1 << 10;
+
   private Loops() {}
 
   /**
@@ -33,6 +42,15 @@ final class Loops {
   static void unroll(Assembler a, Gpr counter, int count, int atOnce, IntConsumer body) {
     repeat(a, counter, count / atOnce, () -> body.accept(atOnce));
     body.accept(count % atOnce);
+  }
+
+  /**
+   * Writes a loop over steps that read so many bytes each.
+   *
+   * @param body writes what is done in so many steps
+   */
+  static void steps(Assembler a, Gpr counter, int count, int bytes, IntConsumer body) {
+    unroll(a, counter, count, Math.clamp(LONGEST_STEP / bytes, 1, UNROLLED), body);
   }
 
   /** The code for a vector, or for the rest of a row. */

@@ -81,7 +81,6 @@ public record StoredProduct(
     }
   }
 
-  private static final int UNROLLED = 4;
   private static final int SEEN = 0;
   private static final int PRODUCT = 1;
   private static final int WEIGHTS = 2;
@@ -195,9 +194,10 @@ public record StoredProduct(
     Assembler a = emitter.assembler();
     int whole = run / form.group();
     int moved = groups() * Integer.BYTES;
+    int step = vectors * length.bytes();
     Runnable tap =
         () -> {
-          Loops.unroll(a, Gpr.R10, whole, UNROLLED, count -> groups(emitter, some, count, false));
+          Loops.steps(a, Gpr.R10, whole, step, count -> groups(emitter, some, count, false));
           groups(emitter, some, groups() - whole, true);
         };
     Loops.window(a, Gpr.RDI, Gpr.R11, height, heightStep, Gpr.RSI, width, widthStep, moved, tap);

@@ -32,10 +32,11 @@ public record Taps(
     int widthStep,
     int run)
     implements FunctionSource {
-  private static final int UNROLLED = 4;
-
   /** Bytes of weights that stay in the first cache beside what is seen. */
   private static final int MOST_KEPT = 1 << 14;
+
+  /** The same of the second cache, where a block has few results. */
+  private static final int MOST_KEPT_OF_FEW = 1 << 19;
 
   /** Bytes of a line of a cache. */
   private static final int LINE = 64;
@@ -76,7 +77,8 @@ public record Taps(
         width,
         widthStep,
         run * Float.BYTES,
-        () -> Loops.unroll(a, Gpr.R10, run, UNROLLED, count -> floats(emitter, rows, count)));
+        () ->
+            Loops.steps(a, Gpr.R10, run, weights(emitter), count -> floats(emitter, rows, count)));
     sums.store(emitter, rows);
   }
 
@@ -108,10 +110,11 @@ public record Taps(
   /** Weights that the first cache does not keep from one block to the next are called for early. */
   private void prefetch(Emitter emitter, int rows, int tap) {
     int step = weights(emitter);
-    if ((long) height * width * run * step < MOST_KEPT) {
+    boolean isFew = rows <= FEW_ROWS;
+    if ((long) height * width * run * step < (isFew ? MOST_KEPT_OF_FEW : MOST_KEPT)) {
       return;
     }
-    int ahead = rows <= FEW_ROWS ? BYTES_AHEAD : AHEAD * step;
+    int ahead = isFew ? BYTES_AHEAD : AHEAD * step;
     for (int at = tap * step; at < (tap + 1) * step; at += LINE / 2) {
       if (at % LINE == 0) {
         emitter.assembler().prefetcht0(Address.at(Gpr.RAX, at + ahead));
