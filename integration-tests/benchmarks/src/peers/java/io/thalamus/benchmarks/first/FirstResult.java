@@ -17,7 +17,8 @@ import java.util.stream.Stream;
  * same program with ONNX Runtime and with DJL, each in processes of their own, one after another. A
  * time is that from the start of the process to its first line, the JVM's own start included;
  * memory is the most that was resident; downloaded are the jars on the class path. Each is measured
- * once more with an AOT cache of the JVM, which a run before has made.
+ * with the JVM's options and with its first compiler alone ({@code c1}), without and with an AOT
+ * cache of the JVM, which a run before has made.
  */
 public final class FirstResult {
   private static final int RUNS = 5;
@@ -73,10 +74,12 @@ public final class FirstResult {
     }
     program.print("jars", program.jars().size());
     program.print("downloadedMegabytes", "%.1f".formatted(bytes / 1e6));
-    Path cache = folder.resolve(program.name() + ".aot");
-    boolean isRight = measure(program, "", List.of(), folder);
-    program.run(List.of("-XX:AOTCacheOutput=" + cache), folder);
-    return isRight & measure(program, "aot.", List.of("-XX:AOTCache=" + cache), folder);
+    boolean isRight = true;
+    for (JvmStart start : JvmStart.ALL) {
+      List<String> options = start.options(program, folder);
+      isRight &= measure(program, start.name().replaceFirst("(.+)", "$1."), options, folder);
+    }
+    return isRight;
   }
 
   private static boolean measure(

@@ -13,9 +13,9 @@ import java.util.function.ToDoubleFunction;
 
 /**
  * The entry of {@code integration-tests/run opening}: programs that open a network and run it, with
- * Thalamus and with ONNX Runtime in turns, each time in a process of its own, without and with an
- * AOT cache of the JVM. Figures are medians over the processes, in milliseconds; a result's is from
- * the start of the process, opening includes what an engine starts once.
+ * Thalamus and with ONNX Runtime in turns, each time in a process of its own, in each of {@link
+ * JvmStart#ALL}. Figures are medians over the processes, in milliseconds; a result's is from the
+ * start of the process, opening includes what an engine starts once.
  */
 public final class Opening {
   private static final int RUNS = 7;
@@ -71,11 +71,11 @@ public final class Opening {
         Network network = Zoo.network(name);
         TfliteFile.write(network, folder.resolve(name + ".tflite"));
         OnnxFile.write(network, folder.resolve(name + ".onnx"));
-        for (boolean isAhead : new boolean[] {false, true}) {
+        for (JvmStart start : JvmStart.ALL) {
           compare(
-              name + (isAhead ? ".aot" : ""),
-              measured(ours, name + ".tflite", isAhead, folder),
-              measured(peer, name + ".onnx", isAhead, folder));
+              start.name().isEmpty() ? name : name + "." + start.name(),
+              measured(ours, name + ".tflite", start, folder),
+              measured(peer, name + ".onnx", start, folder));
         }
       }
     } finally {
@@ -84,14 +84,9 @@ public final class Opening {
   }
 
   /** Returns a function that runs a program once more. */
-  private static Measured measured(FreshProgram program, String file, boolean isAhead, Path folder)
+  private static Measured measured(FreshProgram program, String file, JvmStart start, Path folder)
       throws Exception {
-    List<String> options = new ArrayList<>();
-    if (isAhead) {
-      Path cache = folder.resolve(file + ".aot");
-      program.run(List.of("-XX:AOTCacheOutput=" + cache), folder, file, "0");
-      options.add("-XX:AOTCache=" + cache);
-    }
+    List<String> options = start.options(program, folder, file, "0");
     return () -> program.run(options, folder, file, SECONDS);
   }
 
