@@ -34,7 +34,7 @@ public final class Convolution {
   private static final long MOST_CALLS = 1 << 16;
 
   /** Results that are so few that a block has hardly more than one. */
-  private static final int FEW = 2;
+  static final int FEW = 2;
 
   /** Results of an operation that are matrices. */
   private static final long MOST_MATRICES = 1 << 12;

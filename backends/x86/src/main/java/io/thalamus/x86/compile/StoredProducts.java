@@ -87,7 +87,8 @@ final class StoredProducts {
   private record Shape(Length length, int vectors, int channel, int channels) {}
 
   private List<Shape> shapes() {
-    boolean isShort = (long) layer.batches() * layer.resultHeight() * layer.resultWidth() <= 2;
+    boolean isShort =
+        (long) layer.batches() * layer.resultHeight() * layer.resultWidth() <= Convolution.FEW;
     Length longest = program.emitter().length();
     List<Shape> shapes = new ArrayList<>();
     int channel = 0;

@@ -76,8 +76,8 @@ public final class FirstResult {
     program.print("downloadedMegabytes", "%.1f".formatted(bytes / 1e6));
     boolean isRight = true;
     for (JvmStart start : JvmStart.ALL) {
-      List<String> options = start.options(program, folder);
-      isRight &= measure(program, start.name().replaceFirst("(.+)", "$1."), options, folder);
+      String kind = start.name().isEmpty() ? "" : start.name() + ".";
+      isRight &= measure(program, kind, start.options(program, folder), folder);
     }
     return isRight;
   }
