@@ -12,6 +12,7 @@ import io.thalamus.x86.kernel.Rescale.Numbers;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The numbers that make a {@link Rescale} equal to {@link Requantization#apply} for each channel.
@@ -38,23 +39,47 @@ final class Scaling {
    *
    * @param first shift to the left; where sums go away from zero, the last one of it is a doubling
    */
-  private record Channel(int first, long rounding, int half, int last) {}
+  private record Channel(int first, long rounding, int half, int last) {
+    Factor factor(Requantization factor, boolean isDoubled) {
+      return new Factor(first - (isDoubled ? 1 : 0), mantissa(factor), rounding, half, last);
+    }
+  }
+
+  private static int mantissa(Requantization factor) {
+    return factor.rounding() == Rounding.EVEN
+        ? Float.floatToRawIntBits(factor.factor())
+        : factor.multiplier();
+  }
 
   /** The numbers of sums that may have any size where {@link #isPossible} says so. */
   static Scaling of(List<Requantization> factors, int zeroPoint, IntRange range) {
-    return of(factors, zeroPoint, range, true);
+    return of(factors, zeroPoint, range, true, false);
+  }
+
+  /**
+   * Returns {@link #of} with a factor in the code if all channels have the same one. Less is read
+   * for each result; but layers that differ in nothing else need a function each.
+   */
+  static Scaling inCode(List<Requantization> factors, int zeroPoint, IntRange range) {
+    return of(
+        factors, zeroPoint, range, true, factors.stream().allMatch(factors.getFirst()::equals));
   }
 
   private static Scaling of(
-      List<Requantization> factors, int zeroPoint, IntRange range, boolean mayDouble) {
+      List<Requantization> factors,
+      int zeroPoint,
+      IntRange range,
+      boolean mayDouble,
+      boolean isInCode) {
     boolean isAway = isAway(factors, zeroPoint, range);
     List<Channel> channels = factors.stream().map(factor -> channel(factor, isAway)).toList();
     boolean isDoubled = mayDouble && isAway;
+    Requantization factor = factors.getFirst();
     return new Scaling(
         factors,
         channels,
         new Rescale(
-            factors.getFirst().rounding() == Rounding.EVEN,
+            factor.rounding() == Rounding.EVEN,
             channels.stream().anyMatch(channel -> channel.first() > (isDoubled ? 1 : 0)),
             isDoubled,
             isAway,
@@ -62,20 +87,15 @@ final class Scaling {
             channels.stream().anyMatch(channel -> channel.last() != 0),
             zeroPoint,
             range.min(),
-            range.max()));
+            range.max(),
+            isInCode
+                ? Optional.of(channels.getFirst().factor(factor, isDoubled))
+                : Optional.empty()));
   }
 
-  /** The numbers of a factor that is the same for all elements. */
-  static Factor factor(Requantization factor, int zeroPoint, IntRange range) {
-    Scaling scaling = of(List.of(factor), zeroPoint, range, false);
-    Channel channel = scaling.channels.getFirst();
-    return new Factor(
-        scaling.rescale,
-        channel.first(),
-        factor.multiplier(),
-        channel.rounding(),
-        channel.half(),
-        channel.last());
+  /** Returns how elements are rescaled that have the same factor. */
+  static Rescale factor(Requantization factor, int zeroPoint, IntRange range) {
+    return of(List.of(factor), zeroPoint, range, false, true).rescale;
   }
 
   Rescale rescale() {
@@ -163,12 +183,7 @@ final class Scaling {
         boolean isOdd = element % 2 == 1;
         switch (numbers) {
           case BIAS -> to.putInt(own, bias[c]);
-          case MANTISSA ->
-              to.putInt(
-                  own,
-                  rescale.isEven()
-                      ? Float.floatToRawIntBits(factor.factor())
-                      : factor.multiplier());
+          case MANTISSA -> to.putInt(own, mantissa(factor));
           case MANTISSA_ODD -> {
             if (isOdd) {
               to.putInt(even, factor.multiplier());

@@ -2,12 +2,15 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.operations.Accumulation;
+import io.thalamus.operations.IntRange;
+import io.thalamus.operations.Requantization;
 import io.thalamus.operations.Window;
 import io.thalamus.x86.asm.Length;
 import io.thalamus.x86.kernel.Emitter;
 import io.thalamus.x86.kernel.PaddedRows;
 import io.thalamus.x86.kernel.Rescale;
 import io.thalamus.x86.kernel.WidenedRows;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -95,11 +98,21 @@ record StoredLayer(
 
   /** Returns the way from sums to stored bytes; empty where results are sums. */
   Optional<Scaling> scaling() {
-    return accumulation.output().isEmpty()
-        ? Optional.empty()
-        : Optional.of(
-            Scaling.of(
-                accumulation.output(), accumulation.outputZeroPoint(), accumulation.activation()));
+    List<Requantization> factors = accumulation.output();
+    if (factors.isEmpty()) {
+      return Optional.empty();
+    }
+    int zeroPoint = accumulation.outputZeroPoint();
+    IntRange range = accumulation.activation();
+    return Optional.of(
+        hasFew()
+            ? Scaling.inCode(factors, zeroPoint, range)
+            : Scaling.of(factors, zeroPoint, range));
+  }
+
+  /** Returns whether weights are hardly used more than once. */
+  boolean hasFew() {
+    return (long) batches * resultHeight * resultWidth <= Convolution.FEW;
   }
 
   /**

@@ -14,8 +14,8 @@ import io.thalamus.operations.QuantizedLstm.Gate;
 import io.thalamus.operations.Requantization;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.x86.compile.Weights.Source;
-import io.thalamus.x86.kernel.Factor;
 import io.thalamus.x86.kernel.LstmWords;
+import io.thalamus.x86.kernel.Rescale;
 import io.thalamus.x86.kernel.Strided;
 import io.thalamus.x86.kernel.WordTable;
 import java.lang.foreign.MemorySegment;
@@ -250,7 +250,7 @@ final class StoredLstm {
         Source.of(numbers, program), Optional.of(Source.of(bias, program)), 0, 1, depth);
   }
 
-  private static Factor factor(Requantization factor) {
+  private static Rescale factor(Requantization factor) {
     return Scaling.factor(factor, 0, INTS);
   }
 

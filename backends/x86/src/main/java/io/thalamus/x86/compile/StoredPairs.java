@@ -19,7 +19,6 @@ import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.kernel.BytePairs;
 import io.thalamus.x86.kernel.BytePairs.Reals;
 import io.thalamus.x86.kernel.BytePairs.Sum;
-import io.thalamus.x86.kernel.Factor;
 import io.thalamus.x86.kernel.Rescale;
 import java.util.Map;
 import java.util.Optional;
@@ -99,11 +98,14 @@ public final class StoredPairs {
   private static void sum(
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
     QuantizedSum sum = operation.parameters(QuantizedSum.class);
-    Factor first = Scaling.factor(sum.input1(), 0, INTS);
-    Factor second = Scaling.factor(sum.input2(), 0, INTS);
+    Rescale first = Scaling.factor(sum.input1(), 0, INTS);
+    Rescale second = Scaling.factor(sum.input2(), 0, INTS);
     // Both are at most a half, and begin with the same shift.
     Sum factors =
-        new Sum(sum.leftShift() + first.first(), withoutShift(first), withoutShift(second));
+        new Sum(
+            sum.leftShift() + first.factor().orElseThrow().first(),
+            withoutShift(first),
+            withoutShift(second));
     lower(
         operation,
         operands,
@@ -114,24 +116,18 @@ public final class StoredPairs {
         sum.activation());
   }
 
-  private static Factor withoutShift(Factor factor) {
-    Rescale rescale = factor.rescale();
-    return new Factor(
-        new Rescale(
-            rescale.isEven(),
-            false,
-            false,
-            rescale.isAway(),
-            rescale.hasWhole(),
-            rescale.isShiftedLast(),
-            rescale.zeroPoint(),
-            rescale.low(),
-            rescale.high()),
-        0,
-        factor.mantissa(),
-        factor.rounding(),
-        factor.half(),
-        factor.last());
+  private static Rescale withoutShift(Rescale rescale) {
+    return new Rescale(
+        rescale.isEven(),
+        false,
+        false,
+        rescale.isAway(),
+        rescale.hasWhole(),
+        rescale.isShiftedLast(),
+        rescale.zeroPoint(),
+        rescale.low(),
+        rescale.high(),
+        rescale.factor());
   }
 
   private static void product(
@@ -156,7 +152,7 @@ public final class StoredPairs {
       Requantization output,
       IntRange range) {
     OperationView view = operation.view();
-    Factor factor = Scaling.factor(output, view.output().zeroPoint(), range);
+    Rescale factor = Scaling.factor(output, view.output().zeroPoint(), range);
     BroadcastRuns.forEach(
         operation.inputShape(0),
         operation.inputShape(1),

@@ -87,8 +87,6 @@ final class StoredProducts {
   private record Shape(Length length, int vectors, int channel, int channels) {}
 
   private List<Shape> shapes() {
-    boolean isShort =
-        (long) layer.batches() * layer.resultHeight() * layer.resultWidth() <= Convolution.FEW;
     Length longest = program.emitter().length();
     List<Shape> shapes = new ArrayList<>();
     int channel = 0;
@@ -100,7 +98,7 @@ final class StoredProducts {
       }
       Length length = StoredLayer.length(program.emitter(), left);
       int pair = Rescale.pair(length);
-      int most = length == Length.YMM ? 1 : isShort ? 4 : 2;
+      int most = length == Length.YMM ? 1 : layer.hasFew() ? 4 : 2;
       // What is hardly more than a pair is better parted.
       int pairs = left <= pair * 3 / 2 ? 1 : Math.min(most, Math.ceilDiv(left, pair));
       int channels = Math.min(left, pairs * pair);

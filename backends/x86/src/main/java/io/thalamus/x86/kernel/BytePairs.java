@@ -33,7 +33,7 @@ import java.util.Optional;
 public record BytePairs(
     Optional<Reals> reals,
     Optional<Sum> sum,
-    Factor result,
+    Rescale result,
     int count,
     boolean isFirstRepeated,
     boolean isSecondRepeated,
@@ -48,7 +48,7 @@ public record BytePairs(
    *
    * @param leftShift before that, at least 16
    */
-  public record Sum(int leftShift, Factor first, Factor second) {}
+  public record Sum(int leftShift, Rescale first, Rescale second) {}
 
   /**
    * A function of the real numbers that bytes stand for.
@@ -112,7 +112,7 @@ public record BytePairs(
     Assembler a = emitter.assembler();
     Vector zero = new Vector(length, ZERO);
     a.emit(Binary.VXORPS, zero, zero, zero);
-    result.rescale().prepare(emitter, length, 0);
+    result.prepare(emitter, length, 0);
     rescaleRepeated(emitter, length, isFirstRepeated, Gpr.RDX, true);
     rescaleRepeated(emitter, length, isSecondRepeated, Gpr.R8, false);
   }
@@ -175,9 +175,7 @@ public record BytePairs(
         rescale(emitter, result, value);
       }
     }
-    result
-        .rescale()
-        .store(emitter, new Vector(length, SUM), new Vector(length, SUM + 1), Gpr.RCX, 0, bytes);
+    result.store(emitter, new Vector(length, SUM), new Vector(length, SUM + 1), Gpr.RCX, 0, bytes);
   }
 
   private void load(Emitter emitter, Length length, int bytes, Gpr from, int to) {
@@ -218,7 +216,7 @@ public record BytePairs(
       a.emit(Binary.VPUNPCKLWD, lower, lower, zero);
       return;
     }
-    Factor factor = isFirst ? sum.get().first() : sum.get().second();
+    Rescale factor = isFirst ? sum.get().first() : sum.get().second();
     // Words in the upper halves are shifted by 16 already.
     a.emit(Binary.VPUNPCKHWD, upper, zero, lower);
     a.emit(Binary.VPUNPCKLWD, lower, zero, lower);
@@ -229,17 +227,15 @@ public record BytePairs(
     }
   }
 
-  private static void rescale(Emitter emitter, Factor factor, Vector value) {
+  private static void rescale(Emitter emitter, Rescale rescale, Vector value) {
     Length length = value.length();
-    factor
-        .rescale()
-        .round(
-            emitter,
-            factor.place(emitter, length),
-            0,
-            value,
-            new Vector(length, EVEN),
-            new Vector(length, ODD));
+    rescale.round(
+        emitter,
+        rescale.constants(emitter, length),
+        0,
+        value,
+        new Vector(length, EVEN),
+        new Vector(length, ODD));
   }
 
   private Unary widen() {

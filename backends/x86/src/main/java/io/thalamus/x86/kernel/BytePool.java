@@ -13,6 +13,7 @@ import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
 import io.thalamus.x86.asm.VectorShift;
 import java.util.Arrays;
+import java.util.Optional;
 
 /**
  * One stored byte for each window and channel: the largest, or a mean. Sums are divided as floats:
@@ -164,7 +165,7 @@ public record BytePool(
       a.emit(Binary.VDIVPS, sum, sum, ints(a, Float.floatToRawIntBits(cells)));
       a.emit(Unary.VCVTTPS2DQ, sum, sum);
     }
-    new Rescale(false, false, false, false, false, false, origin, low, high)
+    new Rescale(false, false, false, false, false, false, origin, low, high, Optional.empty())
         .store(emitter, SUM, UPPER, Gpr.R11, 0, bytes);
   }
 

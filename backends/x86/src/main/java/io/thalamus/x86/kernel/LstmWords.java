@@ -28,7 +28,7 @@ public sealed interface LstmWords extends FunctionSource {
    * Arguments of a gate, as words: integers in floats, both rescaled, of which the first is cut to
    * a word before the second is added.
    */
-  record Arguments(int units, Factor input, Factor recurrent) implements LstmWords {
+  record Arguments(int units, Rescale input, Rescale recurrent) implements LstmWords {
     @Override
     public Function write(Emitter emitter) {
       Assembler a = emitter.begin(false);
@@ -106,7 +106,7 @@ public sealed interface LstmWords extends FunctionSource {
    *
    * @param factor of products
    */
-  record Hidden(int units, Factor factor, int zeroPoint) implements LstmWords {
+  record Hidden(int units, Rescale factor, int zeroPoint) implements LstmWords {
     @Override
     public Function write(Emitter emitter) {
       Assembler a = emitter.begin(false);
@@ -185,8 +185,8 @@ public sealed interface LstmWords extends FunctionSource {
     a.vzeroupper();
   }
 
-  private static void rescale(Emitter emitter, Factor factor, Vector value) {
-    factor.rescale().round(emitter, factor.place(emitter, Length.YMM), 0, value, EVEN, ODD);
+  private static void rescale(Emitter emitter, Rescale rescale, Vector value) {
+    rescale.round(emitter, rescale.constants(emitter, Length.YMM), 0, value, EVEN, ODD);
   }
 
   /** Divides by a power of two, ties away from zero; changes a register. */

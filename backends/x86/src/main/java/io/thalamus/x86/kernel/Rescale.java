@@ -14,6 +14,7 @@ import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
 import io.thalamus.x86.asm.VectorShift;
 import java.util.Arrays;
+import java.util.Optional;
 
 /**
  * The way from sums of 32 bits to stored bytes, by factors of each channel: floats, or {@code ((x
@@ -34,6 +35,8 @@ import java.util.Arrays;
  * @param zeroPoint added at the end
  * @param low the least result
  * @param high the largest result
+ * @param factor of all channels where they have the same one: its numbers are in the code, and no
+ *     panel has any but what sums begin with
  */
 public record Rescale(
     boolean isEven,
@@ -44,7 +47,8 @@ public record Rescale(
     boolean isShiftedLast,
     int zeroPoint,
     int low,
-    int high) {
+    int high,
+    Optional<Factor> factor) {
   /** The arrays of numbers by channel, each as long as the sums are, in the order of a panel. */
   public enum Numbers {
     /** The value that sums begin with. */
@@ -75,6 +79,9 @@ public record Rescale(
 
   /** Returns whether the numbers are part of a panel. */
   public boolean has(Numbers numbers) {
+    if (factor.isPresent()) {
+      return numbers == Numbers.BIAS;
+    }
     return switch (numbers) {
       case BIAS, MANTISSA -> true;
       case FIRST_SHIFT -> isShiftedFirst;
@@ -110,9 +117,17 @@ public record Rescale(
     return length.bytes() / Short.BYTES;
   }
 
-  /** Returns where numbers stand in a panel that a register points to. */
-  Place in(Gpr panel, Length length, int vectors) {
+  /** Returns where numbers of the factor of all channels stand. */
+  Place constants(Emitter emitter, Length length) {
+    return (numbers, _) -> factor.orElseThrow().at(numbers, emitter, length);
+  }
+
+  /** Returns where numbers stand, those of a panel if a register points to it. */
+  Place in(Emitter emitter, Gpr panel, Length length, int vectors) {
     return (numbers, vector) -> {
+      if (!has(numbers)) {
+        return factor.orElseThrow().at(numbers, emitter, length);
+      }
       int arrays = 0;
       for (Numbers other : Numbers.values()) {
         if (other == numbers) {

@@ -104,7 +104,7 @@ public record StoredDepthwise(
 
   private void one(Emitter emitter, int rows, int stored) {
     Assembler a = emitter.assembler();
-    Rescale.Place place = rescale.in(Gpr.RAX, length, 2);
+    Rescale.Place place = rescale.in(emitter, Gpr.RAX, length, 2);
     for (int row = 0; row < rows; row++) {
       for (int half = 0; half < 2; half++) {
         a.load(Move.VMOVUPS, sum(row, half), place.of(Rescale.Numbers.BIAS, half));

@@ -155,7 +155,7 @@ public record StoredProduct(
   }
 
   private void storeBytes(Emitter emitter, Rescale rescale, int some) {
-    Rescale.Place place = rescale.in(Gpr.R8, length, vectors);
+    Rescale.Place place = rescale.in(emitter, Gpr.R8, length, vectors);
     for (int row = 0; row < some; row++) {
       for (int v = 0; v < vectors; v++) {
         rescale.round(emitter, place, v, sum(row, v), vector(SEEN), vector(PRODUCT));
