@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86;
 
+import io.thalamus.hal.DeviceDriver;
 import io.thalamus.x86.code.Machine;
 import java.lang.System.Logger.Level;
 import java.util.Hashtable;
@@ -17,9 +18,6 @@ import org.osgi.service.component.annotations.Component;
     service = {},
     immediate = true)
 public final class X86Start {
-  /** The property of a service by which a device bundle says why it has no device here. */
-  public static final String UNAVAILABLE = "thalamus.device.unavailable";
-
   private static final System.Logger LOG = System.getLogger(X86Start.class.getPackageName());
 
   /** Returns one line that says why there is no device on a machine that cannot run it. */
@@ -40,7 +38,7 @@ public final class X86Start {
     // Not louder: the device is started wherever it might run, and others compute all the same.
     LOG.log(Level.DEBUG, reason);
     Hashtable<String, Object> properties = new Hashtable<>();
-    properties.put(UNAVAILABLE, reason);
+    properties.put(DeviceDriver.UNAVAILABLE, reason);
     context.registerService(X86Start.class, this, properties);
   }
 }

@@ -38,6 +38,12 @@ public @interface DeviceDriver {
   /** The property of such a service that tells how memory crosses. */
   String PROCESS_MEMORY = "service.thalamus.process.memory";
 
+  /**
+   * The property of another service of a device's bundle that says in one line why there is no
+   * device here.
+   */
+  String UNAVAILABLE = "thalamus.device.unavailable";
+
   /** Makes {@link #device()} the property {@code thalamus.device}. */
   String PREFIX_ = "thalamus.";
 

@@ -8,6 +8,7 @@ import io.thalamus.cache.CacheEngine;
 import io.thalamus.embedded.container.Container;
 import io.thalamus.embedded.container.DeviceBundles;
 import io.thalamus.hal.Device;
+import io.thalamus.hal.DeviceDriver;
 import io.thalamus.memory.files.Digests;
 import io.thalamus.model.reader.ModelReader;
 import io.thalamus.operations.OperationExtension;
@@ -67,11 +68,7 @@ public final class FrameworkBundles implements DeviceBundles {
       List.of("memory", "model", "api", "hal", "operations", "cache", "burst", "runtime");
 
   private static final String ADMIN = "org.osgi.service.cm.ConfigurationAdmin";
-  private static final String DEVICE = "thalamus.device";
   private static final Pattern PACKAGE = Pattern.compile("osgi\\.wiring\\.package=([\\w.]+)");
-
-  /** The property of a service by which a device bundle says why it has no device here. */
-  private static final String UNAVAILABLE = "thalamus.device.unavailable";
 
   private final Framework framework;
   private final BundleContext context;
@@ -202,9 +199,9 @@ public final class FrameworkBundles implements DeviceBundles {
     List<String> all = new ArrayList<>();
     try {
       ServiceReference<?>[] devices =
-          context.getAllServiceReferences(null, "(" + UNAVAILABLE + "=*)");
+          context.getAllServiceReferences(null, "(" + DeviceDriver.UNAVAILABLE + "=*)");
       for (ServiceReference<?> device : devices == null ? new ServiceReference<?>[0] : devices) {
-        all.add(String.valueOf(device.getProperty(UNAVAILABLE)));
+        all.add(String.valueOf(device.getProperty(DeviceDriver.UNAVAILABLE)));
       }
     } catch (InvalidSyntaxException e) {
       throw new IllegalStateException(e);
@@ -275,8 +272,8 @@ public final class FrameworkBundles implements DeviceBundles {
   public synchronized void uninstall(String device) throws IOException {
     for (Bundle bundle : context.getBundles()) {
       BundleRevision revision = bundle.adapt(BundleRevision.class);
-      for (BundleCapability capability : revision.getDeclaredCapabilities(DEVICE)) {
-        if (device.equals(capability.getAttributes().get(DEVICE))) {
+      for (BundleCapability capability : revision.getDeclaredCapabilities(DeviceDriver.NAMESPACE)) {
+        if (device.equals(capability.getAttributes().get(DeviceDriver.NAMESPACE))) {
           remove(bundle);
           return;
         }

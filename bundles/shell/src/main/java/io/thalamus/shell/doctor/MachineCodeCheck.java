@@ -2,6 +2,7 @@
 package io.thalamus.shell.doctor;
 
 import io.thalamus.api.NeuralNetworks;
+import io.thalamus.hal.DeviceDriver;
 import io.thalamus.shell.bundles.DeviceBundles;
 import io.thalamus.shell.doctor.Diagnostics.Finding;
 import io.thalamus.shell.doctor.Diagnostics.Verdict;
@@ -19,9 +20,6 @@ import org.osgi.framework.wiring.FrameworkWiring;
 final class MachineCodeCheck {
   private static final String SUBJECT = "machine code";
   private static final String ID = "x86";
-
-  /** The property of a service by which a device bundle says why it has no device here. */
-  private static final String UNAVAILABLE = "thalamus.device.unavailable";
 
   private MachineCodeCheck() {}
 
@@ -52,10 +50,10 @@ final class MachineCodeCheck {
   private static String unavailable(BundleContext context) {
     try {
       Collection<ServiceReference<Object>> reasons =
-          context.getServiceReferences(Object.class, "(" + UNAVAILABLE + "=*)");
+          context.getServiceReferences(Object.class, "(" + DeviceDriver.UNAVAILABLE + "=*)");
       return reasons.isEmpty()
           ? "the device " + ID + " does not run"
-          : reasons.iterator().next().getProperty(UNAVAILABLE).toString();
+          : reasons.iterator().next().getProperty(DeviceDriver.UNAVAILABLE).toString();
     } catch (InvalidSyntaxException e) {
       throw new IllegalStateException(e);
     }
