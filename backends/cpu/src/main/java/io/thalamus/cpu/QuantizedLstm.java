@@ -7,6 +7,9 @@ import static io.thalamus.model.Elements.INT8;
 import static io.thalamus.model.Elements.UINT8;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static io.thalamus.operations.QuantizedLstm.CELL_STATE;
+import static io.thalamus.operations.QuantizedLstm.GATE_BITS;
+import static io.thalamus.operations.QuantizedLstm.OUTPUT_STATE;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
@@ -27,9 +30,6 @@ import java.lang.foreign.MemorySegment;
 
 /** Members of the family {@link Recurrent} with a long memory in integers. */
 final class QuantizedLstm {
-  /** Integer bits of arguments of gates. */
-  private static final int GATE_BITS = 3;
-
   private QuantizedLstm() {}
 
   static void register(KernelTable.Builder table) {
@@ -104,9 +104,6 @@ final class QuantizedLstm {
 
   /** Scratch memory, in shorts: for one batch four gates, then the hidden state. */
   private record EightBit(EightBitParameters parameters) implements Kernel {
-    private static final int OUTPUT_STATE = 18;
-    private static final int CELL_STATE = 19;
-
     /** Normalized values have 10 fraction bits. */
     private static final int NORM_BITS = 10;
 

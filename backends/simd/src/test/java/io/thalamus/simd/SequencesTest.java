@@ -5,8 +5,10 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.Quantization.NONE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.thalamus.cpu.CpuDevice;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.model.OperationCode;
+import io.thalamus.tck.check.StoredLstmSteps;
 import io.thalamus.tck.check.TestGraph;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -15,7 +17,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Cells with a long memory against their formulas in double. */
+/**
+ * Cells with a long memory: of floats against their formulas in double, of bytes against the
+ * reference.
+ */
 @Tag("widths")
 class SequencesTest {
   private final Seeded random = new Seeded(SequencesTest.class);
@@ -328,6 +333,21 @@ class SequencesTest {
     assertEquals(wanted.length, got.length, message);
     for (int i = 0; i < got.length; i++) {
       assertEquals(wanted[i], got[i], tolerance, message + ", element " + i);
+    }
+  }
+
+  @Test
+  void stepsOfStoredCellsEqualTheReference() throws DeviceException {
+    try (CpuDevice cpu = new CpuDevice("1.0.0")) {
+      for (int i = 0; i < 60; i++) {
+        try (TestGraph graph = new TestGraph()) {
+          byte[][] inputs = StoredLstmSteps.fill(graph, random);
+          String message = "steps of LSTM " + i;
+          byte[] expected = TestGraph.run(cpu, graph.model(), inputs);
+          byte[] actual = simd.run(graph.model(), message, inputs);
+          TestGraph.assertSame(expected, actual, message);
+        }
+      }
     }
   }
 }

@@ -3,10 +3,6 @@ package io.thalamus.x86;
 
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM;
-import static io.thalamus.model.Quantization.NONE;
 import static io.thalamus.x86.RandomGraphs.stored;
 import static io.thalamus.x86.RandomGraphs.storedType;
 
@@ -17,6 +13,7 @@ import io.thalamus.model.Quantization;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.check.EqualScores;
+import io.thalamus.tck.check.StoredLstmSteps;
 import io.thalamus.tck.check.TestGraph;
 import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.kernel.ByteSoftmax;
@@ -102,68 +99,7 @@ class StoredOperationsTest {
   @ParameterizedTest
   @EnumSource
   void stepsOfLstmsEqualTheReference(Level level) throws Exception {
-    compare(
-        level,
-        (graph, random, _) -> {
-          OperandCode type = TENSOR_QUANT8_ASYMM_SIGNED;
-          int batches = 1 + random.nextInt(3);
-          int size = 1 + random.nextInt(40);
-          int units = 1 + random.nextInt(40);
-          Quantization ofInput = quantization(random, type, 0.004);
-          Quantization ofState = quantization(random, type, 0.004);
-          Quantization ofCell = Quantization.of(Math.scalb(1f, -9 - random.nextInt(7)), 0);
-          List<Integer> gates = new ArrayList<>();
-          for (int depth : new int[] {size, units}) {
-            for (int gate = 0; gate < 4; gate++) {
-              Quantization scale = Quantization.of(0.002f + 0.02f * random.nextFloat(), 0);
-              byte[] weights = stored(random, units, depth);
-              gates.add(graph.constant(TENSOR_QUANT8_SYMM, scale, weights, units, depth));
-            }
-          }
-          for (int i = 0; i < 3; i++) {
-            gates.add(graph.noValue(TENSOR_QUANT16_SYMM, ofCell));
-          }
-          for (int gate = 0; gate < 4; gate++) {
-            int[] bias = random.ints(units, -20_000, 20_000).toArray();
-            gates.add(graph.constant(TENSOR_INT32, NONE, TestGraph.bytes(bias), units));
-          }
-          gates.add(graph.noValue(TENSOR_QUANT8_SYMM, ofCell));
-          gates.add(graph.noValue(TENSOR_INT32));
-          int input = graph.input(type, ofInput, batches, size);
-          int state = graph.input(type, ofState, batches, units);
-          int cell = graph.input(TENSOR_QUANT16_SYMM, ofCell, batches, units);
-          List<Integer> rest = new ArrayList<>();
-          for (int i = 0; i < 4; i++) {
-            rest.add(graph.noValue(TENSOR_QUANT16_SYMM, ofCell));
-          }
-          rest.add(graph.float32(random.nextBoolean() ? 0 : 100 * ofCell.scale()));
-          rest.add(graph.float32(0));
-          for (int gate = 0; gate < 4; gate++) {
-            rest.add(graph.float32((0.5f + random.nextFloat()) / 4096));
-          }
-          rest.add(graph.int32(random.nextInt(21) - 10));
-          rest.add(graph.float32(ofState.scale()));
-          int steps = 1 + random.nextInt(3);
-          for (int step = 0; step < steps; step++) {
-            List<Integer> inputs = new ArrayList<>(List.of(input));
-            inputs.addAll(gates);
-            inputs.addAll(List.of(state, cell));
-            inputs.addAll(rest);
-            boolean isLast = step == steps - 1;
-            int output =
-                isLast
-                    ? graph.output(type, ofState, batches, units)
-                    : graph.temporary(type, ofState, batches, units);
-            state = graph.temporary(type, ofState, batches, units);
-            cell = graph.temporary(TENSOR_QUANT16_SYMM, ofCell, batches, units);
-            graph.operation(OperationCode.QUANTIZED_LSTM, inputs, List.of(state, cell, output));
-          }
-          return new byte[][] {
-            stored(random, batches, size),
-            stored(random, batches, units),
-            stored(random, 2, batches, units)
-          };
-        });
+    compare(level, (graph, random, _) -> StoredLstmSteps.fill(graph, random));
   }
 
   @ParameterizedTest

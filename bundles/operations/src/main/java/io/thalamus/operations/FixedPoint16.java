@@ -3,6 +3,8 @@ package io.thalamus.operations;
 
 import static io.thalamus.operations.FixedPoint.roundingDivideByPowerOfTwo;
 
+import java.util.function.IntUnaryOperator;
+
 /**
  * Arithmetic of gemmlowp's fixedpoint.h in 16 bits, equal to the bit. A fixed-point number with
  * {@code i} integer bits is a short that stands for {@code raw / 2^(15 - i)}; it travels in an int.
@@ -124,6 +126,35 @@ public final class FixedPoint16 {
     int exp = expOnNegative(negative(a), integerBits + 1);
     int ofAbsolute = multiplyByPowerOfTwo(reciprocalOfHalfOnePlus(exp) - ONE_OF_TWO_BITS, 2);
     return a > 0 ? ofAbsolute : -ofAbsolute;
+  }
+
+  /**
+   * Returns {@link #logistic} of all shorts, each at the index that its 16 bits are without a sign.
+   */
+  public static short[] logistics(int integerBits) {
+    return table(a -> logistic(a, integerBits), result -> ONE - result);
+  }
+
+  /** Returns {@link #tanh} of all shorts, as {@link #logistics} does. */
+  public static short[] tanhs(int integerBits) {
+    return table(a -> tanh(a, integerBits), result -> -result);
+  }
+
+  /**
+   * The results at all shorts.
+   *
+   * @param mirror makes the result at a positive number that at the negative one
+   */
+  private static short[] table(IntUnaryOperator function, IntUnaryOperator mirror) {
+    short[] table = new short[1 << Short.SIZE];
+    table[0] = (short) function.applyAsInt(0);
+    table[1 << (Short.SIZE - 1)] = (short) function.applyAsInt(Short.MIN_VALUE);
+    for (int a = 1; a <= Short.MAX_VALUE; a++) {
+      int result = function.applyAsInt(a);
+      table[a] = (short) result;
+      table[-a & 0xFFFF] = (short) mirror.applyAsInt(result);
+    }
+    return table;
   }
 
   private static int negative(int a) {

@@ -29,6 +29,15 @@ import java.util.Optional;
  * QUANTIZED_LSTM.
  */
 public final class QuantizedLstm {
+  /** Integer bits of arguments of gates. */
+  public static final int GATE_BITS = 3;
+
+  /** The input of QUANTIZED_LSTM that is the last output. */
+  public static final int OUTPUT_STATE = 18;
+
+  /** The input of QUANTIZED_LSTM that is the last state of the cells. */
+  public static final int CELL_STATE = 19;
+
   /** Arguments of gates have 12 fraction bits. */
   private static final int GATE_ONE = 4096;
 
@@ -81,7 +90,21 @@ public final class QuantizedLstm {
       int hiddenZeroPoint,
       int cellClip,
       Optional<Projection> projection)
-      implements OperationParameters {}
+      implements OperationParameters {
+    /** Returns the gates that are there: forget, cell and output gate, and the input gate. */
+    public List<Gate> gates() {
+      List<Gate> gates = new ArrayList<>(List.of(forgetGate, cellGate, outputGate));
+      inputGate.ifPresent(gates::add);
+      return gates;
+    }
+
+    /** Returns whether there are four gates of sums, and nothing behind the hidden state. */
+    public boolean isPlain() {
+      return inputGate.isPresent()
+          && projection.isEmpty()
+          && gates().stream().allMatch(gate -> gate.peephole().isEmpty() && gate.norm().isEmpty());
+    }
+  }
 
   /**
    * A gate of QUANTIZED_LSTM; weights and bias are indexes of inputs.
@@ -205,8 +228,6 @@ public final class QuantizedLstm {
     private static final int WEIGHTS = 1;
     private static final int RECURRENT_WEIGHTS = 5;
     private static final int BIAS = 12;
-    private static final int OUTPUT_STATE = 18;
-    private static final int CELL_STATE = 19;
     private static final int NORMS = 20;
     private static final int CELL_CLIP = 24;
     private static final int PROJECTION_CLIP = 25;

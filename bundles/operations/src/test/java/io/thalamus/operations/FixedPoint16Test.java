@@ -38,6 +38,19 @@ class FixedPoint16Test {
     }
   }
 
+  @Test
+  void tablesHaveTheValuesOfAllShorts() {
+    for (int bits : new int[] {0, 3, 6}) {
+      short[] logistics = FixedPoint16.logistics(bits);
+      short[] tanhs = FixedPoint16.tanhs(bits);
+      assertEquals(1 << 16, logistics.length);
+      for (int raw = Short.MIN_VALUE; raw <= Short.MAX_VALUE; raw++) {
+        assertEquals(FixedPoint16.logistic(raw, bits), logistics[raw & 0xFFFF], "at " + raw);
+        assertEquals(FixedPoint16.tanh(raw, bits), tanhs[raw & 0xFFFF], "at " + raw);
+      }
+    }
+  }
+
   private static void near(double expected, int actual, String what) {
     double error = Math.abs(actual - expected * (1 << 15));
     assertTrue(error <= MOST_ERROR, () -> what + " is off by " + error);

@@ -66,6 +66,7 @@ public final class Lstm {
       table.add(code, Lstm::isPossible, new Cells(), TENSOR_FLOAT32);
     }
     Svdf.register(table);
+    StoredLstm.register(table);
   }
 
   private static boolean isPossible(OperationView operation) {

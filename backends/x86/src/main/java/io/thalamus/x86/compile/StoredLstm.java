@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.x86.compile;
 
+import static io.thalamus.model.LittleEndian.SHORT;
+import static io.thalamus.operations.QuantizedLstm.CELL_STATE;
+import static io.thalamus.operations.QuantizedLstm.GATE_BITS;
+import static io.thalamus.operations.QuantizedLstm.OUTPUT_STATE;
+
 import io.thalamus.driver.OperationTable;
 import io.thalamus.driver.StaticGraph;
 import io.thalamus.model.OperandCode;
@@ -23,7 +28,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
-import java.util.function.IntUnaryOperator;
+import java.util.function.IntFunction;
 import java.util.stream.Stream;
 
 /**
@@ -32,12 +37,6 @@ import java.util.stream.Stream;
  * functions of gates are looked up, by 16 bits. Used once.
  */
 final class StoredLstm {
-  private static final int OUTPUT_STATE = 18;
-  private static final int CELL_STATE = 19;
-
-  /** Integer bits of arguments of gates. */
-  private static final int GATE_BITS = 3;
-
   private static final int GATES = 4;
 
   /** Up to here each integer is a float. */
@@ -88,8 +87,7 @@ final class StoredLstm {
     return StaticGraph.parameters(operation, EightBitParameters.class)
         .filter(
             parameters ->
-                parameters.inputGate().isPresent()
-                    && parameters.projection().isEmpty()
+                parameters.isPlain()
                     && parameters.batches() < MOST_BATCHES
                     && Scaling.isPossible(parameters.toHidden(), LARGEST_PRODUCT)
                     && gates(parameters).stream().allMatch(gate -> isPossible(operation, gate)))
@@ -97,9 +95,7 @@ final class StoredLstm {
   }
 
   private static boolean isPossible(OperationView operation, Gate gate) {
-    return gate.peephole().isEmpty()
-        && gate.norm().isEmpty()
-        && isExact(
+    return isExact(
             gate.input(), operation.input(gate.weights()), operation.input(gate.bias()).int32s())
         && isExact(gate.recurrent(), operation.input(gate.recurrentWeights()), new int[0]);
   }
@@ -158,14 +154,9 @@ final class StoredLstm {
     Place states = program.place(old.bytes());
     Place shown = program.place(old.bytes());
     Place hidden = program.place((long) batches * units);
-    long logistic =
-        table(
-            value -> FixedPoint16.logistic(value, GATE_BITS),
-            value -> FixedPoint16.ONE - value,
-            "logistic",
-            GATE_BITS);
-    long tanh = tanh(GATE_BITS);
-    long tanhOfState = tanh(parameters.stateBits());
+    long logistic = table("logistic", GATE_BITS, FixedPoint16::logistics);
+    long tanh = table("tanh", GATE_BITS, FixedPoint16::tanhs);
+    long tanhOfState = table("tanh", parameters.stateBits(), FixedPoint16::tanhs);
     LstmWords.States newStates =
         new LstmWords.States(units, parameters.stateBits(), parameters.cellClip());
     LstmWords.Hidden newHidden =
@@ -254,39 +245,23 @@ final class StoredLstm {
     return Scaling.factor(factor, 0, INTS);
   }
 
-  private long tanh(int integerBits) {
-    return table(
-        value -> FixedPoint16.tanh(value, integerBits), value -> -value, "tanh", integerBits);
-  }
-
-  /**
-   * Returns where the values of a function of words stand among the constants.
-   *
-   * @param mirror makes the value at a positive number that at the negative one
-   */
-  private long table(
-      IntUnaryOperator function, IntUnaryOperator mirror, String name, int integerBits) {
+  /** Returns where the values of a function of words stand among the constants. */
+  private long table(String name, int integerBits, IntFunction<short[]> values) {
     record Key(String name, int integerBits) {}
 
     return program.once(
         new Key(name, integerBits),
         () -> {
           byte[] table = new byte[WordTable.ENTRIES * Short.BYTES];
-          put(table, Short.MIN_VALUE, function.applyAsInt(Short.MIN_VALUE));
-          put(table, 0, function.applyAsInt(0));
-          for (int i = 1; i <= Short.MAX_VALUE; i++) {
-            int value = function.applyAsInt(i);
-            put(table, i, value);
-            put(table, -i, mirror.applyAsInt(value));
-          }
+          MemorySegment.copy(
+              values.apply(integerBits),
+              0,
+              MemorySegment.ofArray(table),
+              SHORT,
+              0,
+              WordTable.ENTRIES);
           return program.constant(table);
         });
-  }
-
-  private static void put(byte[] table, int index, int value) {
-    int at = (index & 0xFFFF) * Short.BYTES;
-    table[at] = (byte) value;
-    table[at + 1] = (byte) (value >> Byte.SIZE);
   }
 
   private void lookUp(int count, Place from, long first, Place to, long target, long table) {
