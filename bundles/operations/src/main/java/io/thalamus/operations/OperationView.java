@@ -13,6 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.IntStream;
 
 /**
  * One operation together with its operands. Immutable.
@@ -88,6 +90,12 @@ public record OperationView(
     return inputs.stream()
         .skip(first)
         .allMatch(input -> input.isOmitted() || input.value().isPresent());
+  }
+
+  /** Returns whether all inputs but those at some indexes have values, or are left out. */
+  public boolean hasValuesExcept(Set<Integer> data) {
+    return IntStream.range(0, inputs.size())
+        .allMatch(i -> data.contains(i) || !has(i) || input(i).value().isPresent());
   }
 
   /** The BOOL at this index, or the default where the arguments end before. */

@@ -23,6 +23,7 @@ import io.thalamus.operations.Requantization.Rounding;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * Members of the family {@link Recurrent} with a long memory in integers: QUANTIZED_16BIT_LSTM,
@@ -37,6 +38,9 @@ public final class QuantizedLstm {
 
   /** The input of QUANTIZED_LSTM that is the last state of the cells. */
   public static final int CELL_STATE = 19;
+
+  /** The inputs of QUANTIZED_LSTM that change from step to step. */
+  public static final Set<Integer> DATA = Set.of(0, OUTPUT_STATE, CELL_STATE);
 
   /** Arguments of gates have 12 fraction bits. */
   private static final int GATE_ONE = 4096;

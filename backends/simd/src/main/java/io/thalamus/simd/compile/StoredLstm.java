@@ -2,6 +2,7 @@
 package io.thalamus.simd.compile;
 
 import static io.thalamus.operations.QuantizedLstm.CELL_STATE;
+import static io.thalamus.operations.QuantizedLstm.DATA;
 import static io.thalamus.operations.QuantizedLstm.GATE_BITS;
 import static io.thalamus.operations.QuantizedLstm.OUTPUT_STATE;
 
@@ -55,17 +56,9 @@ final class StoredLstm {
         OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
   }
 
-  private static boolean isData(int input) {
-    return input == 0 || input == OUTPUT_STATE || input == CELL_STATE;
-  }
-
   private static boolean isPossible(OperationView operation) {
-    for (int i = 0; i < operation.inputs().size(); i++) {
-      if (!isData(i) && operation.has(i) && operation.input(i).value().isEmpty()) {
-        return false;
-      }
-    }
     return Lstm.areShapesKnown(operation)
+        && operation.hasValuesExcept(DATA)
         && StaticGraph.parameters(operation, EightBitParameters.class)
             .filter(EightBitParameters::isPlain)
             .filter(them -> them.batches() * them.units() > 0)
@@ -93,7 +86,7 @@ final class StoredLstm {
 
     @Override
     public boolean reads(ResolvedOperation operation, int input) {
-      return isData(input);
+      return DATA.contains(input);
     }
 
     /** Returns for each element that is multiplied a row of all gates' units. */

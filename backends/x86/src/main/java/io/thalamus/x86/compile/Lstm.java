@@ -150,7 +150,7 @@ final class Lstm {
         return false;
       }
     }
-    return Recurrence.areConstants(operation, data);
+    return operation.hasValuesExcept(data);
   }
 
   private static List<Gate> gates(Cell cell) {

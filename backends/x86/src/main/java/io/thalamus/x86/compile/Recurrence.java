@@ -73,7 +73,7 @@ public final class Recurrence {
         return false;
       }
     }
-    return areConstants(operation, data);
+    return operation.hasValuesExcept(data);
   }
 
   /** Returns true if there are not too many steps, and rows of so many floats. */
@@ -90,16 +90,6 @@ public final class Recurrence {
       OperandView input = operation.input(i);
       if (operation.has(i)
           && !(input.type().isTensor() ? Sizes.isPossible(input) : input.value().isPresent())) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  /** Returns true if all but some inputs are constants, or not there. */
-  static boolean areConstants(OperationView operation, Set<Integer> data) {
-    for (int i = 0; i < operation.inputs().size(); i++) {
-      if (operation.has(i) && !data.contains(i) && operation.input(i).value().isEmpty()) {
         return false;
       }
     }

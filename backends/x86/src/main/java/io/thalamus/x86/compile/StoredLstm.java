@@ -3,6 +3,7 @@ package io.thalamus.x86.compile;
 
 import static io.thalamus.model.LittleEndian.SHORT;
 import static io.thalamus.operations.QuantizedLstm.CELL_STATE;
+import static io.thalamus.operations.QuantizedLstm.DATA;
 import static io.thalamus.operations.QuantizedLstm.GATE_BITS;
 import static io.thalamus.operations.QuantizedLstm.OUTPUT_STATE;
 
@@ -76,22 +77,16 @@ final class StoredLstm {
   }
 
   private static boolean isPossible(OperationView operation) {
-    for (int i = 0; i < operation.inputs().size(); i++) {
-      boolean isData = i == 0 || i == OUTPUT_STATE || i == CELL_STATE;
-      if (isData
-          ? !Sizes.isPossible(operation.input(i))
-          : operation.has(i) && operation.input(i).value().isEmpty()) {
-        return false;
-      }
-    }
-    return StaticGraph.parameters(operation, EightBitParameters.class)
-        .filter(
-            parameters ->
-                parameters.isPlain()
-                    && parameters.batches() < MOST_BATCHES
-                    && Scaling.isPossible(parameters.toHidden(), LARGEST_PRODUCT)
-                    && gates(parameters).stream().allMatch(gate -> isPossible(operation, gate)))
-        .isPresent();
+    return operation.hasValuesExcept(DATA)
+        && DATA.stream().allMatch(input -> Sizes.isPossible(operation.input(input)))
+        && StaticGraph.parameters(operation, EightBitParameters.class)
+            .filter(
+                parameters ->
+                    parameters.isPlain()
+                        && parameters.batches() < MOST_BATCHES
+                        && Scaling.isPossible(parameters.toHidden(), LARGEST_PRODUCT)
+                        && gates(parameters).stream().allMatch(gate -> isPossible(operation, gate)))
+            .isPresent();
   }
 
   private static boolean isPossible(OperationView operation, Gate gate) {
