@@ -18,6 +18,7 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
+import io.thalamus.operations.extension.Selection.Update;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.program.WarmUp;
 import io.thalamus.tck.check.OutcomeException;
@@ -370,6 +371,18 @@ class WholeNetworksTest {
             List.of(input, which),
             graph.output(type, scale, some, shape[2]));
         check(graph, "round " + round, data, TestGraph.bytes(tuples));
+      }
+      int update = type == TENSOR_QUANT8_ASYMM ? 0 : random.nextInt(Update.values().length);
+      try (TestGraph graph = new TestGraph()) {
+        int input = graph.input(type, scale, shape);
+        int which = graph.input(TENSOR_INT32, Quantization.NONE, some, 2);
+        int updates = graph.input(type, scale, some, shape[2]);
+        graph.operation(
+            ThalamusExtension.SCATTER_ND,
+            List.of(input, which, updates, graph.int32(update)),
+            graph.output(type, scale, shape));
+        byte[] rows = elements(type, new int[] {some, shape[2]});
+        check(graph, "round " + round + " update " + update, data, TestGraph.bytes(tuples), rows);
       }
     }
   }

@@ -20,6 +20,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
+import io.thalamus.operations.extension.Selection.Update;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.check.OutcomeException;
 import io.thalamus.tck.check.TestGraph;
@@ -183,6 +184,43 @@ class FindingTest {
           return isConstant
               ? new byte[][] {values}
               : new byte[][] {values, TestGraph.bytes(places)};
+        });
+  }
+
+  /** Places come several times, so that the order of updates is seen. */
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void updatedSlicesEqualTheReference(Level level) throws Exception {
+    compare(
+        level,
+        0,
+        (graph, random) -> {
+          Update update = one(random, List.of(Update.values()));
+          OperandCode type =
+              update == Update.REPLACE
+                  ? one(random, List.of(TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM))
+                  : one(random, List.of(TENSOR_FLOAT32, TENSOR_INT32));
+          int[] shape = shape(random);
+          int depth = 1 + random.nextInt(4);
+          int tuples = 1 + random.nextInt(40);
+          int[] places = new int[tuples * depth];
+          for (int i = 0; i < places.length; i++) {
+            places[i] = random.nextInt(Math.min(3, shape[i % depth]));
+          }
+          int[] slices = new int[1 + 4 - depth];
+          slices[0] = tuples;
+          System.arraycopy(shape, depth, slices, 1, 4 - depth);
+          graph.operation(
+              ThalamusExtension.SCATTER_ND,
+              List.of(
+                  graph.input(type, quantization(type), shape),
+                  graph.input(TENSOR_INT32, NONE, tuples, depth),
+                  graph.input(type, quantization(type), slices),
+                  graph.int32(update.code())),
+              graph.output(type, quantization(type), shape));
+          return new byte[][] {
+            data(type, random, shape), TestGraph.bytes(places), data(type, random, slices)
+          };
         });
   }
 

@@ -19,7 +19,7 @@ import java.util.List;
 
 /**
  * Places of elements, and elements by their places: ARGMAX, ARGMIN and TOPK_V2; GATHER,
- * EMBEDDING_LOOKUP and GATHER_ND.
+ * EMBEDDING_LOOKUP and GATHER_ND. SCATTER_ND is in {@link Scattering}.
  */
 public final class Finding {
   private static final OperandCode[] NUMBERS = {
@@ -38,6 +38,7 @@ public final class Finding {
       table.add(code, Finding::areTensorsKnown, Finding::lookup, Moving.TYPES);
     }
     table.add(ThalamusExtension.GATHER_ND, Finding::areTensorsKnown, Finding::slices, Moving.TYPES);
+    Scattering.register(table);
     for (OperationCode code : new OperationCode[] {OperationCode.ARGMAX, OperationCode.ARGMIN}) {
       table.add(
           code,
@@ -65,7 +66,7 @@ public final class Finding {
   }
 
   /** Returns true if the shapes of tensors, and the values of others, are known. */
-  private static boolean areTensorsKnown(OperationView operation) {
+  static boolean areTensorsKnown(OperationView operation) {
     return operation.inputs().stream()
         .allMatch(
             input -> input.type().isTensor() ? input.isShapeKnown() : input.value().isPresent());

@@ -12,7 +12,9 @@ import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Selection.Axis;
 import io.thalamus.operations.Selection.Top;
 import io.thalamus.operations.Slice.Lookup;
+import io.thalamus.operations.extension.Selection.Scattered;
 import io.thalamus.operations.extension.Selection.Slices;
+import io.thalamus.operations.extension.Selection.Update;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.kernel.Cast.Type;
 import io.thalamus.x86.kernel.CheckedIndexes;
@@ -20,15 +22,18 @@ import io.thalamus.x86.kernel.FoundRows;
 import io.thalamus.x86.kernel.FunctionSource;
 import io.thalamus.x86.kernel.GatheredRows;
 import io.thalamus.x86.kernel.Mapped.Kind;
+import io.thalamus.x86.kernel.Pair;
+import io.thalamus.x86.kernel.ScatteredRows;
 import io.thalamus.x86.kernel.SortedRows;
 import io.thalamus.x86.kernel.Strided;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
  * Places of elements, and elements by their places: ARGMAX, ARGMIN and TOPK_V2; GATHER,
- * EMBEDDING_LOOKUP and GATHER_ND.
+ * EMBEDDING_LOOKUP, GATHER_ND and SCATTER_ND.
  */
 public final class Finding {
   /** Elements of a call. */
@@ -39,6 +44,9 @@ public final class Finding {
 
   /** Elements that a call moves at most, to sort rows: some milliseconds. */
   private static final long MOST_MOVED = 1 << 22;
+
+  /** The input of SCATTER_ND that has the updates; their code is the next one. */
+  private static final int UPDATES = 2;
 
   private Finding() {}
 
@@ -73,6 +81,11 @@ public final class Finding {
         ThalamusExtension.GATHER_ND,
         Finding::areSlicesPossible,
         Finding::gatherSlices,
+        Moving.TYPES);
+    table.add(
+        ThalamusExtension.SCATTER_ND,
+        Finding::areUpdatesPossible,
+        Finding::scatterSlices,
         Moving.TYPES);
   }
 
@@ -246,20 +259,54 @@ public final class Finding {
   }
 
   private static boolean areSlicesPossible(OperationView operation) {
-    OperandView indexes = operation.input(1);
     return Sizes.isPossible(operation.input(0))
-        && Sizes.isPossible(indexes)
+        && Sizes.isPossible(operation.input(1))
         && Sizes.isPossible(operation.output())
         && StaticGraph.parameters(operation, Slices.class)
-            .filter(slices -> slices.tuples() < MOST_CALLS * 16)
-            .filter(slices -> indexes.value().isEmpty() || areGood(slices, indexes.int32s()))
+            .filter(slices -> areGood(slices, operation.input(1)))
             .isPresent();
   }
 
-  private static boolean areGood(Slices slices, int[] indexes) {
+  private static boolean areGood(Slices slices, OperandView indexes) {
+    if (slices.tuples() >= MOST_CALLS * 16 || indexes.value().isEmpty()) {
+      return slices.tuples() < MOST_CALLS * 16;
+    }
+    int[] all = indexes.int32s();
     List<Integer> dimensions = slices.dimensions();
-    return IntStream.range(0, indexes.length)
-        .allMatch(i -> indexes[i] >= 0 && indexes[i] < dimensions.get(i % dimensions.size()));
+    return IntStream.range(0, all.length)
+        .allMatch(i -> all[i] >= 0 && all[i] < dimensions.get(i % dimensions.size()));
+  }
+
+  private static boolean areUpdatesPossible(OperationView operation) {
+    return operation.inputs().stream().limit(UPDATES + 1).allMatch(Sizes::isPossible)
+        && operation.input(UPDATES + 1).value().isPresent()
+        && StaticGraph.parameters(operation, Scattered.class)
+            .filter(scattered -> areGood(scattered.slices(), operation.input(1)))
+            .filter(scattered -> pair(scattered.update(), operation.output().type()).isPresent())
+            .isPresent();
+  }
+
+  /** Returns the function of an update and the element that it finds; empty for halves of words. */
+  private static Optional<Pair> pair(Update update, OperandType type) {
+    if (update != Update.REPLACE && type.elementSize() != Float.BYTES) {
+      return Optional.empty();
+    }
+    boolean isFloat = type == OperandCode.TENSOR_FLOAT32;
+    return Optional.of(
+        switch (update) {
+          case REPLACE -> Pair.FIRST;
+          case ADD -> isFloat ? Pair.ADD : Pair.INT_ADD;
+          case MULTIPLY -> isFloat ? Pair.MUL : Pair.INT_MUL;
+          case MAXIMUM -> isFloat ? Pair.MAXIMUM : Pair.INT_MAXIMUM;
+          case MINIMUM -> isFloat ? Pair.MINIMUM : Pair.INT_MINIMUM;
+        });
+  }
+
+  private static CheckedIndexes indexes(Slices slices, int size) {
+    return new CheckedIndexes(
+        slices.tuples(),
+        slices.dimensions(),
+        slices.strides().stream().map(stride -> Math.toIntExact(stride * size)).toList());
   }
 
   /** Copies slices by tuples of indexes that are known in a run. */
@@ -267,11 +314,7 @@ public final class Finding {
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
     Slices slices = operation.parameters(Slices.class);
     int size = operation.view().output().type().elementSize();
-    CheckedIndexes indexes =
-        new CheckedIndexes(
-            slices.tuples(),
-            slices.dimensions(),
-            slices.strides().stream().map(stride -> Math.toIntExact(stride * size)).toList());
+    CheckedIndexes indexes = indexes(slices, size);
     Place places = check(indexes, operands.input(1), program);
     int slice = slices.sliceSize() * size;
     FunctionSource rows = new GatheredRows(operands.input(0).bytes(), slice);
@@ -283,6 +326,33 @@ public final class Finding {
         operands.input(0).at(0),
         operands.output().at(0),
         places.at(indexes.places()));
+  }
+
+  /** Copies a tensor and then, in their order, updates of slices, some in each call. */
+  private static void scatterSlices(
+      ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
+    Scattered scattered = operation.parameters(Scattered.class);
+    Slices slices = scattered.slices();
+    OperandType type = operation.view().output().type();
+    int size = type.elementSize();
+    CheckedIndexes indexes = indexes(slices, size);
+    Place places = check(indexes, operands.input(1), program);
+    Moving.copy(operands.input(0), operands.output(), program);
+    int slice = slices.sliceSize() * size;
+    FunctionSource rows =
+        new ScatteredRows(
+            operands.output().bytes(), slice, pair(scattered.update(), type).orElseThrow());
+    int most = Math.max(1, LONGEST * Float.BYTES / slice);
+    for (int tuple = 0; tuple < slices.tuples(); tuple += most) {
+      program.barrier();
+      program.call(
+          rows,
+          Math.min(most, slices.tuples() - tuple),
+          operands.input(UPDATES).at((long) tuple * slice),
+          operands.output().at(0),
+          places.at(indexes.places() + (long) tuple * Long.BYTES));
+    }
+    program.barrier();
   }
 
   private static void lookup(

@@ -116,6 +116,15 @@ public final class Moving {
     }
   }
 
+  /** Copies all bytes of a place. */
+  static void copy(Place source, Place target, ProgramBuilder program) {
+    int most = LONGEST * Float.BYTES;
+    for (long at = 0; at < source.bytes(); at += most) {
+      int count = (int) Math.min(most, source.bytes() - at);
+      program.call(new Strided(1, count, 1, 1, 0, 0), source.at(at), target.at(at));
+    }
+  }
+
   private static byte[] bytes(int word) {
     return new byte[] {(byte) word, (byte) (word >> 8), (byte) (word >> 16), (byte) (word >> 24)};
   }

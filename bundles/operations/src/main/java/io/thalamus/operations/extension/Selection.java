@@ -2,11 +2,13 @@
 package io.thalamus.operations.extension;
 
 import static io.thalamus.model.FeatureLevel.V1_2;
+import static io.thalamus.model.OperandCode.INT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.operations.Argument.argument;
 import static io.thalamus.operations.Argument.data;
 import static io.thalamus.operations.ArgumentType.T;
 
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Check;
 import io.thalamus.operations.NamedDefinition;
@@ -19,19 +21,24 @@ import io.thalamus.operations.Trait;
 import io.thalamus.operations.ValidationException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 
-/** Operations that choose elements by indexes: GATHER_ND. */
+/** Operations that choose elements by indexes: GATHER_ND and SCATTER_ND. */
 public final class Selection {
+  /** Types that SCATTER_ND computes with. */
+  private static final Set<OperandCode> NUMBERS =
+      Set.of(OperandCode.TENSOR_FLOAT32, OperandCode.TENSOR_FLOAT16, TENSOR_INT32);
+
   private Selection() {}
 
   static List<OperationDefinition> definitions() {
-    return List.of(new GatherNd());
+    return List.of(new GatherNd(), new ScatterNd());
   }
 
   /**
-   * The parameters of GATHER_ND.
+   * The parameters of GATHER_ND, and of SCATTER_ND's indexes.
    *
-   * @param tuples how many slices are taken
+   * @param tuples how many slices are taken, or replaced
    * @param dimensions those that a tuple of indexes points into
    * @param strides how many elements one step along each of them is
    * @param sliceSize elements of a slice
@@ -42,6 +49,61 @@ public final class Selection {
       dimensions = List.copyOf(dimensions);
       strides = List.copyOf(strides);
     }
+  }
+
+  /** A way to join an update of SCATTER_ND with the element that it finds. */
+  public enum Update {
+    REPLACE,
+    ADD,
+    MULTIPLY,
+    MAXIMUM,
+    MINIMUM;
+
+    /** Returns the number that stands for it in a model. */
+    public int code() {
+      return ordinal();
+    }
+  }
+
+  /**
+   * The parameters of SCATTER_ND.
+   *
+   * @param slices that are updated, in this order
+   * @param update how
+   */
+  public record Scattered(Slices slices, Update update) implements OperationParameters {}
+
+  private static int tuple(Shape data, Shape indexes) throws ValidationException {
+    int tuple = indexes.rank() == 0 ? 0 : indexes.dimension(indexes.rank() - 1);
+    if (tuple < 1 || tuple > data.rank()) {
+      throw new ValidationException("tuples of " + tuple + " indexes do not fit " + data);
+    }
+    return tuple;
+  }
+
+  /** The dimensions of all slices: those of the indexes but the last, then those of a slice. */
+  private static int[] slices(Shape data, Shape indexes) throws ValidationException {
+    int tuple = tuple(data, indexes);
+    int outer = indexes.rank() - 1;
+    int[] dimensions = Arrays.copyOf(indexes.toArray(), outer + data.rank() - tuple);
+    for (int i = tuple; i < data.rank(); i++) {
+      dimensions[outer + i - tuple] = data.dimension(i);
+    }
+    return dimensions;
+  }
+
+  private static Slices resolved(Shape data, Shape indexes) throws ValidationException {
+    int tuple = tuple(data, indexes);
+    long[] strides = StridedCopy.strides(data);
+    int sliceSize = 1;
+    for (int i = tuple; i < data.rank(); i++) {
+      sliceSize = Math.multiplyExact(sliceSize, data.dimension(i));
+    }
+    return new Slices(
+        Math.toIntExact(indexes.elementCount() / tuple),
+        Arrays.stream(data.toArray()).limit(tuple).boxed().toList(),
+        Arrays.stream(strides).limit(tuple).boxed().toList(),
+        sliceSize);
   }
 
   private static final class GatherNd extends NamedDefinition {
@@ -65,14 +127,7 @@ public final class Selection {
 
     @Override
     public List<Shape> infer(OperationView operation) throws ValidationException {
-      Shape data = operation.input(0).shape();
-      Shape indexes = operation.input(INDEXES).shape();
-      int tuple = tuple(data, indexes);
-      int outer = indexes.rank() - 1;
-      int[] dimensions = Arrays.copyOf(indexes.toArray(), outer + data.rank() - tuple);
-      for (int i = tuple; i < data.rank(); i++) {
-        dimensions[outer + i - tuple] = data.dimension(i);
-      }
+      int[] dimensions = slices(operation.input(0).shape(), operation.input(INDEXES).shape());
       if (dimensions.length == 0) {
         throw new ValidationException(
             "one tuple of indexes for all dimensions gives a scalar; give the indexes rank 2");
@@ -80,29 +135,69 @@ public final class Selection {
       return List.of(Shape.of(dimensions));
     }
 
-    private static int tuple(Shape data, Shape indexes) throws ValidationException {
-      int tuple = indexes.dimension(indexes.rank() - 1);
-      if (tuple < 1 || tuple > data.rank()) {
-        throw new ValidationException("tuples of " + tuple + " indexes do not fit " + data);
+    @Override
+    public OperationParameters resolve(OperationView operation) throws ValidationException {
+      return resolved(operation.input(0).shape(), operation.input(INDEXES).shape());
+    }
+  }
+
+  private static final class ScatterNd extends NamedDefinition {
+    private static final int INDEXES = 1;
+    private static final int UPDATES = 2;
+    private static final int UPDATE = 3;
+
+    ScatterNd() {
+      super(
+          ThalamusExtension.SCATTER_ND,
+          Signature.since(V1_2)
+              .inputs(
+                  data("input", Rearrange.MOVABLE),
+                  argument("indexes", TENSOR_INT32),
+                  argument("updates", T).quantizedAs("input"),
+                  argument("update", INT32))
+              .outputs(argument("output", T).quantizedAs("input").shapedAs("input")));
+    }
+
+    private static Update update(OperationView operation) throws ValidationException {
+      int code = operation.input(UPDATE).int32();
+      Update[] all = Update.values();
+      if (code < 0 || code >= all.length) {
+        throw new ValidationException("there is no update " + code);
       }
-      return tuple;
+      OperandCode type = (OperandCode) operation.input(0).type();
+      if (all[code] != Update.REPLACE && !NUMBERS.contains(type)) {
+        throw new ValidationException(type.text() + " can only be replaced");
+      }
+      return all[code];
+    }
+
+    @Override
+    public void check(OperationView operation, Check check) throws ValidationException {
+      if (operation.input(UPDATE).value().isPresent()) {
+        update(operation);
+      }
+      if (areShapesKnown(operation, 0, INDEXES, UPDATES)) {
+        infer(operation);
+      }
+    }
+
+    @Override
+    public List<Shape> infer(OperationView operation) throws ValidationException {
+      Shape data = operation.input(0).shape();
+      int[] slices = slices(data, operation.input(INDEXES).shape());
+      Shape updates = operation.input(UPDATES).shape();
+      if (!Arrays.equals(slices, updates.toArray())) {
+        throw new ValidationException(
+            "updates are " + updates + ", but by the indexes must be " + Arrays.toString(slices));
+      }
+      return List.of(data);
     }
 
     @Override
     public OperationParameters resolve(OperationView operation) throws ValidationException {
-      Shape data = operation.input(0).shape();
-      Shape indexes = operation.input(INDEXES).shape();
-      int tuple = tuple(data, indexes);
-      long[] strides = StridedCopy.strides(data);
-      int sliceSize = 1;
-      for (int i = tuple; i < data.rank(); i++) {
-        sliceSize = Math.multiplyExact(sliceSize, data.dimension(i));
-      }
-      return new Slices(
-          Math.toIntExact(indexes.elementCount() / tuple),
-          Arrays.stream(data.toArray()).limit(tuple).boxed().toList(),
-          Arrays.stream(strides).limit(tuple).boxed().toList(),
-          sliceSize);
+      return new Scattered(
+          resolved(operation.input(0).shape(), operation.input(INDEXES).shape()),
+          update(operation));
     }
   }
 }

@@ -203,6 +203,14 @@ public final class ThalamusExtension {
   public static final ExtensionOperationType MATMUL_INTEGER = type(30, "MATMUL_INTEGER");
 
   /**
+   * A tensor with updates of slices at index tuples, one after the other. Inputs: a tensor;
+   * TENSOR_INT32 [..., n] of indexes along its first n dimensions; a slice for each tuple, of the
+   * shape that GATHER_ND gives; INT32 the code of a {@link Selection.Update}. Only numbers of 32
+   * bits and TENSOR_FLOAT16 can be more than replaced.
+   */
+  public static final ExtensionOperationType SCATTER_ND = type(31, "SCATTER_ND");
+
+  /**
    * Operations of NNAPI with those of the same names here, which differ in their rounding alone.
    */
   public static final Map<OperationCode, ExtensionOperationType> ROUNDED =
@@ -252,7 +260,7 @@ public final class ThalamusExtension {
       case "CONCATENATION", "MIRROR_PAD", "PACK", "REVERSE" -> Rearrange.definitions();
       case "ROI_ALIGN" -> Regions.definitions();
       case "NON_MAX_SUPPRESSION", "NON_ZERO", "UNIQUE" -> Search.definitions();
-      case "GATHER_ND" -> Selection.definitions();
+      case "GATHER_ND", "SCATTER_ND" -> Selection.definitions();
       case "AS_STRIDED" -> Slice.definitions();
       case "BITCAST", "CAST", "ERF", "QUANTIZE" -> UnaryMath.definitions();
       default -> throw new IllegalStateException(type.text() + " has no family");
