@@ -21,6 +21,7 @@ final class Convolution {
 
   static void addTo(Converters table) {
     table.add("Conv", Convolution::convolution);
+    table.add("DeformConv", DeformableConvolution::convert);
     table.add("ConvTranspose", node -> transposed(node, false));
     table.add(Fused.DOMAIN + "ConvTransposeWithDynamicPads", node -> transposed(node, true));
     table.add("ConvInteger", Convolution::integer);

@@ -17,7 +17,7 @@ final class GridSampling {
   }
 
   /** One neighbour along an axis: its number and its weight, for each place. */
-  private record Tap(Value place, Value weight) {}
+  record Tap(Value place, Value weight) {}
 
   private static void sample(Node node) {
     Ops ops = node.ops();
@@ -33,18 +33,37 @@ final class GridSampling {
         "it has the inputs " + value.text() + " and " + grid.text());
     int batch = value.dim(0);
     int places = grid.count() / batch / rank;
+    Value all = ops.cast(ops.reshape(grid, batch, places, rank), DataType.FLOAT);
+    List<List<Tap>> axes = new ArrayList<>();
+    for (int axis = 0; axis < rank; axis++) {
+      axes.add(taps(node, ops.at(all, 2, rank - 1 - axis), value.dim(2 + axis)));
+    }
+    int[] shape =
+        Dims.join(
+            new int[] {batch, value.dim(1)}, Arrays.copyOfRange(grid.shape(), 1, grid.rank() - 1));
+    node.out(ops.reshape(ops.transpose(sampled(ops, value, axes), 0, 2, 1), shape));
+  }
+
+  /**
+   * The sums of the neighbours of places.
+   *
+   * @param value {@code [batch, channels, sizes...]}
+   * @param axes for each size the neighbours along it, {@code [batch, places]}
+   * @return {@code [batch, places, channels]}
+   */
+  static Value sampled(Ops ops, Value value, List<List<Tap>> axes) {
+    int batch = value.dim(0);
+    int channels = value.dim(1);
     int[] sizes = Arrays.copyOfRange(value.shape(), 2, value.rank());
     int[] strides = Dims.strides(sizes);
-    Value all = ops.cast(ops.reshape(grid, batch, places, rank), DataType.FLOAT);
     List<Tap> taps = new ArrayList<>();
     int[] starts = ops.budget().range(batch);
     int plane = Dims.count(sizes);
     Arrays.setAll(starts, i -> i * plane);
     taps.add(new Tap(ops.integers(new int[] {batch, 1}, starts), null));
-    for (int axis = 0; axis < rank; axis++) {
-      Value along = ops.at(all, 2, rank - 1 - axis);
+    for (int axis = 0; axis < sizes.length; axis++) {
       List<Tap> joined = new ArrayList<>();
-      for (Tap tap : taps(node, along, sizes[axis])) {
+      for (Tap tap : axes.get(axis)) {
         for (Tap before : taps) {
           Value place = ops.add(before.place(), ops.mul(tap.place(), strides[axis]));
           Value weight =
@@ -54,7 +73,6 @@ final class GridSampling {
       }
       taps = joined;
     }
-    int channels = value.dim(1);
     Value rows =
         ops.reshape(
             ops.transpose(ops.reshape(value, batch, channels, plane), 0, 2, 1),
@@ -63,14 +81,11 @@ final class GridSampling {
     Value sum = null;
     for (Tap tap : taps) {
       Value found = ops.gather(rows, 0, tap.place());
-      Value part =
-          ops.mul(found, ops.cast(ops.reshape(tap.weight(), batch, places, 1), value.type()));
+      int[] shape = Dims.insert(tap.weight().shape(), 2, 1);
+      Value part = ops.mul(found, ops.cast(ops.reshape(tap.weight(), shape), value.type()));
       sum = sum == null ? part : ops.add(sum, part);
     }
-    int[] shape =
-        Dims.join(
-            new int[] {batch, channels}, Arrays.copyOfRange(grid.shape(), 1, grid.rank() - 1));
-    node.out(ops.reshape(ops.transpose(sum, 0, 2, 1), shape));
+    return sum;
   }
 
   private static List<Tap> taps(Node node, Value along, int size) {
@@ -86,6 +101,14 @@ final class GridSampling {
     if (!isCubic && !padding.equals("zeros")) {
       place = brought(node, place, size, padding, isAligned);
     }
+    return around(node, place, size, mode, padding, isAligned);
+  }
+
+  /** The neighbours of places that count the elements along an axis. */
+  static List<Tap> around(
+      Node node, Value place, int size, String mode, String padding, boolean isAligned) {
+    Ops ops = node.ops();
+    boolean isCubic = mode.contains("cubic");
     List<Tap> taps = new ArrayList<>();
     if (mode.equals("nearest")) {
       taps.add(tap(node, ops.round(place), null, size, padding, isAligned));

@@ -52,12 +52,18 @@ final class Indexing {
       node.out(ops.gather(ops.flat(data), 0, flatPlaces(ops, data.shape(), indexes, axis)));
       return;
     }
-    Value size = ops.cast(OpenSizes.size(ops, data, axis), DataType.INT32);
-    Value counted = counted(ops, indexes, size);
     if (data.rank() == 1) {
-      node.out(ops.gather(data, 0, counted));
+      Value size = ops.cast(OpenSizes.size(ops, data, axis), DataType.INT32);
+      node.out(ops.gather(data, 0, counted(ops, indexes, size)));
       return;
     }
+    node.out(OpenSizes.gatherNd(ops, data, tuples(ops, data, indexes, axis)));
+  }
+
+  /** The indexes of each element: along an axis its own one, with its own place beside. */
+  static Value tuples(Ops ops, Value data, Value indexes, int axis) {
+    Value size = ops.cast(OpenSizes.size(ops, data, axis), DataType.INT32);
+    Value counted = counted(ops, indexes, size);
     Value none = ops.mul(counted, ops.number(DataType.INT32, 0));
     List<Value> tuple = new ArrayList<>();
     for (int i = 0; i < data.rank(); i++) {
@@ -65,7 +71,7 @@ final class Indexing {
       Value place = i == axis ? counted : ops.add(line, none);
       tuple.add(OpenSizes.expandDims(ops, place, data.rank()));
     }
-    node.out(OpenSizes.gatherNd(ops, data, ops.concat(tuple, data.rank())));
+    return ops.concat(tuple, data.rank());
   }
 
   /** The flat place of each element: that of its index along an axis, with its own place beside. */

@@ -5,6 +5,7 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
+import io.thalamus.operations.extension.Selection.Update;
 import java.util.Arrays;
 import java.util.List;
 
@@ -17,6 +18,7 @@ final class Pooling {
 
   static void addTo(Converters table) {
     table.add("MaxPool", Pooling::max);
+    table.add("MaxUnpool", Pooling::unpool);
     table.add("AveragePool", Pooling::average);
     table.add("LpPool", Pooling::lp);
     table.add("GlobalAveragePool", node -> global(node, Reduction.MEAN));
@@ -131,6 +133,42 @@ final class Pooling {
       cells[i] = place;
     }
     return cells;
+  }
+
+  /**
+   * Elements at the places that MaxPool found, in the flat result that the windows cover; a stated
+   * shape has more zeros behind it, as in ONNX's own evaluator.
+   */
+  private static void unpool(Node node) {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    int[] kernel = node.list("kernel_shape");
+    node.require(
+        kernel != null && value.rank() == kernel.length + 2, "its window does not fit its input");
+    int axes = kernel.length;
+    int[] strides = node.list("strides", axes, 1);
+    int[] pads = node.list("pads", 2 * axes, 0);
+    int[] shape = value.shape().clone();
+    for (int i = 0; i < axes; i++) {
+      long size = (shape[i + 2] - 1L) * strides[i] + kernel[i] - pads[i] - pads[i + axes];
+      node.require(size > 0 && size <= Integer.MAX_VALUE, "its result has no elements");
+      shape[i + 2] = (int) size;
+    }
+    Value zeros = ops.fill(value.type(), shape, 0);
+    Value places = ops.cast(node.in(1), DataType.INT32);
+    Value result = Scatter.flat(node, zeros, places, value, Update.REPLACE);
+    if (node.has(2)) {
+      int[] stated = node.isKnown(2) ? node.ints(2) : node.stated(0, 2);
+      int[] behind = new int[stated.length];
+      for (int i = 0; i < stated.length; i++) {
+        node.require(
+            stated.length == shape.length && stated[i] >= shape[i],
+            Dims.text(stated) + " has no room for " + Dims.text(shape));
+        behind[i] = stated[i] - shape[i];
+      }
+      result = ops.pad(result, new int[stated.length], behind, 0);
+    }
+    node.out(result);
   }
 
   private static void average(Node node) {

@@ -6,10 +6,14 @@ import java.util.Arrays;
 
 /**
  * The memory that values computed while reading may take together. It depends on the size of the
- * file, so that a small damaged one cannot exhaust the memory. Not thread-safe.
+ * file and on that of the heap, so that a small damaged one cannot exhaust the memory. Not
+ * thread-safe.
  */
 public final class Budget {
-  private static final long BASE = 1 << 24;
+  /** Networks without their weights fill hundreds of megabytes out of some kilobytes. */
+  private static final long BASE =
+      Math.clamp(Runtime.getRuntime().maxMemory() / 8, 1 << 24, 1 << 30);
+
   private static final long FACTOR = 16;
 
   /** Bytes that are given back may be taken again, but not without end: they are work too. */
