@@ -37,7 +37,7 @@ public final class Normalization {
   private static final int LONGEST = 1 << 15;
 
   /** Floats along an axis and behind it, whose neighbours are summed by one call for each. */
-  private static final long LONGEST_RUN = 1 << 20;
+  private static final long LONGEST_RUN = 1 << 21;
 
   /** A smaller norm is taken for this one. */
   private static final float LEAST_NORM = 1e-6f;
