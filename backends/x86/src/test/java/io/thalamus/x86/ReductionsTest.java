@@ -10,6 +10,7 @@ import static io.thalamus.x86.RandomGraphs.compare;
 import static io.thalamus.x86.RandomGraphs.floats;
 import static io.thalamus.x86.RandomGraphs.one;
 import static io.thalamus.x86.RandomGraphs.shape;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
@@ -47,6 +48,37 @@ class ReductionsTest {
           reduce(code, TENSOR_FLOAT32, shape, graph, random);
           return new byte[][] {floats(random, 1, shape)};
         });
+  }
+
+  /** More elements than one call may read become parts first. */
+  @ParameterizedTest
+  @EnumSource(
+      value = OperationCode.class,
+      names = {"MEAN", "REDUCE_MAX"})
+  void millionsOfElementsBecomeOne(OperationCode code) throws Exception {
+    int rows = 2100;
+    int columns = 2000;
+    float[] values = new float[rows * columns];
+    double sum = 0;
+    float most = 0;
+    for (int i = 0; i < values.length; i++) {
+      values[i] = 1 + (i * 7919L % 1000) / 1000f;
+      sum += values[i];
+      most = Math.max(most, values[i]);
+    }
+    try (X86Device device = new X86Device("1.0.0");
+        TestGraph graph = new TestGraph()) {
+      boolean isMean = code == OperationCode.MEAN;
+      graph.operation(
+          code,
+          List.of(
+              graph.input(TENSOR_FLOAT32, NONE, 1, rows, columns),
+              graph.int32Vector(1, 2),
+              isMean ? graph.int32(0) : graph.bool(false)),
+          graph.output(TENSOR_FLOAT32, NONE, 1));
+      byte[] result = TestGraph.run(device, graph.model(), TestGraph.bytes(values));
+      assertEquals(isMean ? sum / values.length : most, TestGraph.floats(result)[0], 1e-6);
+    }
   }
 
   @ParameterizedTest

@@ -6,6 +6,7 @@ import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.driver.ReducedCells;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.Shape;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
@@ -15,8 +16,10 @@ import io.thalamus.x86.kernel.FunctionSource;
 import io.thalamus.x86.kernel.PooledRun;
 import io.thalamus.x86.kernel.ReducedRows;
 import io.thalamus.x86.kernel.Reducing;
+import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /** One float of all floats along some axes: MEAN, REDUCE_SUM, REDUCE_MAX and their like. */
 public final class Reduction {
@@ -25,6 +28,9 @@ public final class Reduction {
 
   /** Floats that become one. */
   private static final int MOST_REDUCED = 1 << 22;
+
+  /** Numbers of parts of a long run that are tried. */
+  private static final int MOST_PARTS = 1 << 10;
 
   /** Calls of a step, where each of its results is made by one. */
   private static final int MOST_OUTER = 1 << 14;
@@ -80,7 +86,7 @@ public final class Reduction {
       Place result,
       ProgramBuilder program) {
     Iterator<ReducedCells> steps =
-        ReducedCells.steps(operation.inputShape(0), operation.view().input(1).int32s()).iterator();
+        steps(operation.inputShape(0), operation.view().input(1).int32s()).iterator();
     Place from = source;
     while (steps.hasNext()) {
       ReducedCells step = steps.next();
@@ -98,8 +104,33 @@ public final class Reduction {
     if (!Sizes.isPossible(input) || !operation.hasValues(1)) {
       return false;
     }
-    List<ReducedCells> steps = ReducedCells.steps(input.shape(), operation.input(1).int32s());
+    List<ReducedCells> steps = steps(input.shape(), operation.input(1).int32s());
     return !steps.isEmpty() && steps.stream().allMatch(Reduction::isPossible);
+  }
+
+  /** Returns the steps of a reduction; long ones first reduce equal parts, as many threads can. */
+  private static List<ReducedCells> steps(Shape shape, int[] axes) {
+    List<ReducedCells> steps = new ArrayList<>();
+    for (ReducedCells step : ReducedCells.steps(shape, axes)) {
+      int parts = parts(step.reduced());
+      ReducedCells first =
+          new ReducedCells(step.outer() * parts, step.reduced() / parts, step.inner());
+      boolean isSplit = parts > 1 && isPossible(first);
+      if (isSplit) {
+        steps.add(first);
+      }
+      steps.add(isSplit ? new ReducedCells(step.outer(), parts, step.inner()) : step);
+    }
+    return steps;
+  }
+
+  /** Returns the least number of equal parts of which a call can read one; 1 if there is none. */
+  private static int parts(int reduced) {
+    int least = Math.ceilDiv(reduced, LONGEST);
+    return IntStream.range(least, least + MOST_PARTS)
+        .filter(parts -> reduced % parts == 0)
+        .findFirst()
+        .orElse(1);
   }
 
   /** Returns true if no call takes too long, and there are not too many. */

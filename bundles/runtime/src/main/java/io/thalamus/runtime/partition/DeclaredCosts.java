@@ -5,12 +5,14 @@ import io.thalamus.model.Capabilities;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.ExecutionPreference;
 import io.thalamus.model.Model;
+import io.thalamus.model.OperandType;
 import io.thalamus.model.Operation;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.PerformanceInfo;
 import io.thalamus.model.Subgraph;
 import io.thalamus.operations.ControlFlow;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -47,9 +49,17 @@ final class DeclaredCosts {
       return preferred(PerformanceInfo.UNSUPPORTED);
     }
     return preferred(
-        capabilities.of(
-            graph.operands().get(operation.inputs().get(0)).type(),
-            model.relaxComputationFloat32toFloat16()));
+        capabilities.of(data(graph, operation), model.relaxComputationFloat32toFloat16()));
+  }
+
+  /**
+   * The type of the first input, as in AOSP. An extension's operation may begin with a scalar, such
+   * as an axis, for whose type devices declare nothing; then that of the first tensor.
+   */
+  private static OperandType data(Subgraph graph, Operation operation) {
+    List<OperandType> types =
+        operation.inputs().stream().map(input -> graph.operands().get(input).type()).toList();
+    return types.stream().filter(OperandType::isTensor).findFirst().orElse(types.getFirst());
   }
 
   private float sum(DeviceInfo info, int subgraph) {

@@ -282,6 +282,18 @@ class NnapiPartitioningTest {
     }
   }
 
+  /** Devices declare what tensors cost, not what the axis in front of them does. */
+  @Test
+  void aScalarInFrontOfTensorsIsNoPriceTag() throws Exception {
+    Graphs.Builder g = new Graphs.Builder(1);
+    g.op(OperationCode.ADD, g.raw().int32(0), g.input("in"), g.output("out"));
+    Map<OperandType, PerformanceInfo> costs =
+        Map.of(OperandCode.TENSOR_FLOAT32, PerformanceInfo.of(0.5f));
+    PerformanceInfo half = PerformanceInfo.of(0.5f);
+    Device floats = priced("floats", new Capabilities(half, half, costs, half, half));
+    assertEquals(List.of("floats"), steps(plan(g.model(), floats, LimitedDevice.cpu())));
+  }
+
   private static Capabilities changed(OperandCode type, float cost) {
     Capabilities base = LimitedDevice.capabilities(0.5f, 0.5f);
     Map<OperandType, PerformanceInfo> costs = new HashMap<>(base.operandPerformance());
