@@ -117,6 +117,10 @@ final class Quantize {
   }
 
   private static void quantize(Node node) {
+    if (isRequantized(node)) {
+      requantize(node);
+      return;
+    }
     if (node.isRealOutput(0)) {
       node.alias(0, FloatFallback.dequantized(node, node.in(0)));
       return;
@@ -141,6 +145,48 @@ final class Quantize {
     }
     // Real numbers of the same steps are exact, and NNAPI has no other way between the types.
     node.emit(OperationCode.QUANTIZE, output, FloatFallback.dequantized(node, data));
+  }
+
+  /**
+   * Returns whether the operator brings integers to others, of which NNAPI's 8 bits hold not all.
+   */
+  private static boolean isRequantized(Node node) {
+    FlatTensor from = node.input(0);
+    FlatTensor to = node.output(0);
+    return isWide(from) && (isWide(to) || FloatFallback.isQuantized(to))
+        || FloatFallback.isQuantized(from) && ScaledIntegers.isQuantized32(to);
+  }
+
+  private static boolean isWide(FlatTensor tensor) {
+    return Wide16.isQuantized(tensor) || ScaledIntegers.isQuantized32(tensor);
+  }
+
+  private static void requantize(Node node) {
+    FlatTensor from = node.input(0);
+    FlatTensor to = node.output(0);
+    node.require(
+        from.scales().length == 1 && to.scales().length == 1, "it has more than one scale");
+    int zeroPoint = TensorTypes.zeroPoint(to, 0);
+    double factor = TensorTypes.checkedScale(from, 0) / (double) TensorTypes.checkedScale(to, 0);
+    int data = node.in(0);
+    int stored =
+        Wide16.isQuantized(from)
+            ? Wide16.integers(node.graph(), from, data)
+            : ScaledIntegers.stored(node, data);
+    int centered = ScaledIntegers.moved(node, stored, -TensorTypes.zeroPoint(from, 0));
+    int scaled = ScaledIntegers.times(node, centered, ScaledIntegers.factor(factor));
+    if (ScaledIntegers.isQuantized32(to)) {
+      node.alias(0, scaled);
+      return;
+    }
+    OperandCode type = TensorTypes.code(to);
+    int within = ScaledIntegers.within(node, scaled, type, zeroPoint);
+    if (Wide16.isQuantized(to)) {
+      // Integers of 16 bits are on the grid: the graph takes them without rounding them again.
+      node.graph().alias(to, Wide16.real(node.graph(), to, within));
+      return;
+    }
+    node.emit(ThalamusExtension.CAST, node.out(0), within);
   }
 
   /** The quantization with which 8-bit integers of a type are those of a result, moved by 128. */

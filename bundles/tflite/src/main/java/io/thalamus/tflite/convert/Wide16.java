@@ -99,7 +99,7 @@ final class Wide16 {
     return roundings;
   }
 
-  /** Returns the real numbers of an operand as it stands at a border. */
+  /** Returns the real numbers of an operand as it stands at a border, or of its integers. */
   static int real(GraphConverter graph, FlatTensor tensor, int stored) {
     int number = graph.compute(ThalamusExtension.CAST, OperandCode.TENSOR_FLOAT32, List.of(stored));
     return inShape(graph, times(graph, flat(graph, number), scale(tensor)), graph.shape(number));
@@ -155,6 +155,12 @@ final class Wide16 {
     int places = compute(graph, OperationCode.ADD, steps, least, none);
     int shaped = inShape(graph, places, graph.shape(real));
     return graph.compute(OperationCode.CAST, OperandCode.TENSOR_INT32, List.of(shaped));
+  }
+
+  /** Returns the stored integers of real numbers, as INT32. */
+  static int integers(GraphConverter graph, FlatTensor tensor, int real) {
+    int steps = inShape(graph, steps(graph, tensor, flat(graph, real)), graph.shape(real));
+    return graph.compute(OperationCode.CAST, OperandCode.TENSOR_INT32, List.of(steps));
   }
 
   /** Counts the steps of the grid, as whole numbers within 16 bits. */
