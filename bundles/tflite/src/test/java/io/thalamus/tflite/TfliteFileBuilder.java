@@ -98,6 +98,11 @@ final class TfliteFileBuilder {
     return tensor(name, type, null, 0, true, shape);
   }
 
+  /** A tensor that keeps its quantized value. */
+  int variable(String name, byte type, Quantized quantized, int... shape) {
+    return tensor(name, type, quantized, 0, true, shape);
+  }
+
   /**
    * A constant whose rows are stored without their zeros.
    *

@@ -101,6 +101,19 @@ final class Constants {
     return values;
   }
 
+  /** The integers of a constant as they are stored. */
+  int[] stored(FlatTensor tensor) {
+    MemorySegment bytes = bytes(tensor);
+    Elements format = TensorTypes.integers(tensor);
+    int count = elementCount(tensor);
+    allocate(4L * count, tensor);
+    int[] values = new int[count];
+    for (int i = 0; i < count; i++) {
+      values[i] = format.getInt(bytes, i);
+    }
+    return values;
+  }
+
   private static int narrow(long value, FlatTensor tensor) {
     if (value != (int) value) {
       throw new Refusal(tensor.text() + " holds " + value + ", which does not fit 32 bits");

@@ -166,22 +166,23 @@ final class Quantize {
     FlatTensor to = node.output(0);
     node.require(
         from.scales().length == 1 && to.scales().length == 1, "it has more than one scale");
-    int zeroPoint = TensorTypes.zeroPoint(to, 0);
     double factor = TensorTypes.checkedScale(from, 0) / (double) TensorTypes.checkedScale(to, 0);
     int data = node.in(0);
-    int stored =
+    int integers =
         Wide16.isQuantized(from)
             ? Wide16.integers(node.graph(), from, data)
-            : ScaledIntegers.stored(node, data);
-    int centered = ScaledIntegers.moved(node, stored, -TensorTypes.zeroPoint(from, 0));
-    int scaled = ScaledIntegers.times(node, centered, ScaledIntegers.factor(factor));
+            : ScaledIntegers.moved(
+                node, ScaledIntegers.stored(node, data), -TensorTypes.zeroPoint(from, 0));
+    int scaled = ScaledIntegers.times(node, integers, ScaledIntegers.factor(factor));
     if (ScaledIntegers.isQuantized32(to)) {
+      node.require(TensorTypes.zeroPoint(to, 0) == 0, to.text() + " has a zero point");
       node.alias(0, scaled);
       return;
     }
-    OperandCode type = TensorTypes.code(to);
-    int within = ScaledIntegers.within(node, scaled, type, zeroPoint);
-    if (Wide16.isQuantized(to)) {
+    boolean is16 = Wide16.isQuantized(to);
+    int zeroPoint = is16 ? Wide16.zeroPoint(to) : TensorTypes.zeroPoint(to, 0);
+    int within = ScaledIntegers.within(node, scaled, TensorTypes.code(to), zeroPoint);
+    if (is16) {
       // Integers of 16 bits are on the grid: the graph takes them without rounding them again.
       node.graph().alias(to, Wide16.real(node.graph(), to, within));
       return;

@@ -179,6 +179,10 @@ final class Recurrent {
   }
 
   private static void svdf(Node node) {
+    if (IntegerSvdf.isPossible(node)) {
+      IntegerSvdf.convert(node);
+      return;
+    }
     SVDFOptions options = node.options(new SVDFOptions());
     Operand data = floatData(node, 2);
     int rank = node.int32(node.get(options::rank));

@@ -135,6 +135,9 @@ final class StoredTables {
         node.emit(code, node.out(0), node.in(0));
         return;
       }
+      node.require(
+          Wide16.zeroPoint(from) == 0 && Wide16.zeroPoint(to) == 0,
+          "it has a zero point, which TensorFlow Lite's table does not know");
       float scale = Wide16.scale(to);
       float[] table = node.constants().room(WIDE_VALUES, to);
       short[] results = results(Wide16.scale(from), scale, function);

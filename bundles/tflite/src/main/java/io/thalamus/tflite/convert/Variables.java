@@ -2,6 +2,7 @@
 package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Lifetime;
+import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Quantization;
@@ -13,6 +14,7 @@ import io.thalamus.tflite.file.FlatOperator;
 import io.thalamus.tflite.file.FlatTensor;
 import io.thalamus.tflite.file.Refusal;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -22,6 +24,7 @@ import java.util.Map;
 import java.util.Set;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.CallOnceOptions;
+import org.tensorflow.lite.schema.TensorType;
 import org.tensorflow.lite.schema.VarHandleOptions;
 
 /**
@@ -131,7 +134,11 @@ final class Variables {
       if (state.isSizeKnown() && first != null) {
         firstValues.put(index, firstValue(constants, state, first));
       } else if (state.isSizeKnown() && tensor != null && constants.hasRoom(state.byteSize())) {
-        firstValues.put(index, constants.zeros(state.byteSize(), tensor));
+        // TensorFlow Lite's own zeros, even of unsigned integers.
+        int zero = tensor.is(TensorType.INT8) ? state.quantization().zeroPoint() : 0;
+        ConstantCopy zeros = constants.zeros(state.byteSize(), tensor);
+        Arrays.fill(zeros.value(), (byte) zero);
+        firstValues.put(index, zeros);
       }
       index++;
     }
@@ -232,9 +239,17 @@ final class Variables {
 
   /** The operand of a tensor that keeps its value from call to call, which is a state too. */
   int kept(Node node, FlatTensor tensor) {
+    return kept(node, tensor, Wide16.isQuantized(tensor));
+  }
+
+  /** The same, where integers of 16 bits are no reals either. */
+  int keptAsStored(Node node, FlatTensor tensor) {
+    return kept(node, tensor, false);
+  }
+
+  private int kept(Node node, FlatTensor tensor, boolean isReal) {
     node.require(tensor.isVariable(), tensor.text() + " is no variable, as a state has to be");
-    kept.put(variableOf(tensor), tensor);
-    return state(node, variableOf(tensor), tensor);
+    return state(node, variableOf(tensor), tensor, isReal);
   }
 
   /** Sets what {@link #kept} gives from now on. */
@@ -242,15 +257,31 @@ final class Variables {
     states.put(variableOf(tensor), operand);
   }
 
+  /** The number of a tensor's variable; tensors may have the same name, or none. */
   private int variableOf(FlatTensor tensor) {
-    if (!names.contains(tensor.name())) {
-      names.add(tensor.name());
+    for (Map.Entry<Integer, FlatTensor> known : kept.entrySet()) {
+      if (known.getValue().equals(tensor)) {
+        return known.getKey();
+      }
     }
-    return names.indexOf(tensor.name());
+    String base = tensor.name().isEmpty() ? "state" : tensor.name();
+    String name = base;
+    for (int i = 2; names.contains(name); i++) {
+      name = base + " " + i;
+    }
+    names.add(name);
+    kept.put(names.size() - 1, tensor);
+    return names.size() - 1;
   }
 
   /** The operand of a state, which is an input of the model before it is set. */
   private int state(Node node, int variable, FlatTensor like) {
+    First value = values.get(variable);
+    FlatTensor tensor = value == null || value.tensor() == null ? like : value.tensor();
+    return state(node, variable, like, Wide16.isQuantized(tensor));
+  }
+
+  private int state(Node node, int variable, FlatTensor like, boolean isReal) {
     Integer known = states.get(variable);
     if (known != null) {
       return known;
@@ -260,7 +291,6 @@ final class Variables {
         "a state is read or set in a loop or branch of which only an execution tells the course");
     First value = values.get(variable);
     FlatTensor tensor = value == null || value.tensor() == null ? like : value.tensor();
-    boolean isReal = Wide16.isQuantized(tensor);
     Shape shape =
         value == null || value.tensor() != null
             ? TensorTypes.shape(tensor)

@@ -9,6 +9,7 @@ import io.thalamus.model.Shape;
 import io.thalamus.operations.StridedCopy;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
+import io.thalamus.tflite.file.Refusal;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -65,7 +66,10 @@ final class Wide16 {
       return false;
     }
     for (int i = 0; i < node.inputCount(); i++) {
-      if (node.has(i) && isQuantized(node.input(i)) && scale(node.input(i)) != scale(output)) {
+      if (node.has(i)
+          && isQuantized(node.input(i))
+          && (scale(node.input(i)) != scale(output)
+              || zeroPoint(node.input(i)) != zeroPoint(output))) {
         return false;
       }
     }
@@ -73,8 +77,16 @@ final class Wide16 {
   }
 
   static float scale(FlatTensor tensor) {
-    TensorTypes.zeroPoint(tensor, 0);
     return TensorTypes.checkedScale(tensor, 0);
+  }
+
+  /** The stored integer of 0, which NNAPI does not have at the borders of a graph. */
+  static int zeroPoint(FlatTensor tensor) {
+    long zeroPoint = tensor.zeroPoints().length == 0 ? 0 : tensor.zeroPoints()[0];
+    if (zeroPoint != (short) zeroPoint) {
+      throw new Refusal(tensor.text() + " has zero point " + zeroPoint + ", outside of INT16");
+    }
+    return (int) zeroPoint;
   }
 
   /**
@@ -102,7 +114,8 @@ final class Wide16 {
   /** Returns the real numbers of an operand as it stands at a border, or of its integers. */
   static int real(GraphConverter graph, FlatTensor tensor, int stored) {
     int number = graph.compute(ThalamusExtension.CAST, OperandCode.TENSOR_FLOAT32, List.of(stored));
-    return inShape(graph, times(graph, flat(graph, number), scale(tensor)), graph.shape(number));
+    int steps = moved(graph, flat(graph, number), -zeroPoint(tensor));
+    return inShape(graph, times(graph, steps, scale(tensor)), graph.shape(number));
   }
 
   /** Returns real numbers rounded to the grid of a tensor. */
@@ -113,6 +126,7 @@ final class Wide16 {
 
   /** Returns real numbers as an operand at a border has them. */
   static int stored(GraphConverter graph, FlatTensor tensor, int real, String name) {
+    TensorTypes.zeroPoint(tensor, 0);
     int steps = inShape(graph, steps(graph, tensor, flat(graph, real)), graph.shape(real));
     int output = graph.output(OperandCode.TENSOR_QUANT16_SYMM, steps, scale(tensor), name);
     graph.emit(ThalamusExtension.CAST, List.of(steps), List.of(output));
@@ -150,28 +164,37 @@ final class Wide16 {
   /** Returns the places of real numbers in a table of all stored ones, the least one first. */
   static int places(GraphConverter graph, FlatTensor tensor, int real) {
     int steps = steps(graph, tensor, flat(graph, real));
-    int least = number(graph, -Short.MIN_VALUE);
-    int none = graph.builder().int32(NO_ACTIVATION);
-    int places = compute(graph, OperationCode.ADD, steps, least, none);
+    int places = moved(graph, steps, zeroPoint(tensor) - Short.MIN_VALUE);
     int shaped = inShape(graph, places, graph.shape(real));
     return graph.compute(OperationCode.CAST, OperandCode.TENSOR_INT32, List.of(shaped));
   }
 
-  /** Returns the stored integers of real numbers, as INT32. */
+  /** Returns the stored integers of real numbers without their zero point, as INT32. */
   static int integers(GraphConverter graph, FlatTensor tensor, int real) {
     int steps = inShape(graph, steps(graph, tensor, flat(graph, real)), graph.shape(real));
     return graph.compute(OperationCode.CAST, OperandCode.TENSOR_INT32, List.of(steps));
   }
 
-  /** Counts the steps of the grid, as whole numbers within 16 bits. */
+  /** Counts the steps of the grid from 0, as whole numbers that 16 bits hold. */
   private static int steps(GraphConverter graph, FlatTensor tensor, int real) {
     int scaled = times(graph, real, (float) (1 / (double) scale(tensor)));
-    int half = number(graph, 0.5f);
-    int none = graph.builder().int32(NO_ACTIVATION);
-    int moved = compute(graph, OperationCode.ADD, scaled, half, none);
+    int moved = moved(graph, scaled, 0.5f);
     int whole = graph.compute(OperationCode.FLOOR, OperandCode.TENSOR_FLOAT32, List.of(moved));
-    int below = compute(graph, OperationCode.MINIMUM, whole, number(graph, Short.MAX_VALUE));
-    return compute(graph, OperationCode.MAXIMUM, below, number(graph, Short.MIN_VALUE));
+    int most = number(graph, Short.MAX_VALUE - zeroPoint(tensor));
+    int least = number(graph, Short.MIN_VALUE - zeroPoint(tensor));
+    int below = compute(graph, OperationCode.MINIMUM, whole, most);
+    return compute(graph, OperationCode.MAXIMUM, below, least);
+  }
+
+  private static int moved(GraphConverter graph, int operand, float by) {
+    return by == 0
+        ? operand
+        : compute(
+            graph,
+            OperationCode.ADD,
+            operand,
+            number(graph, by),
+            graph.builder().int32(NO_ACTIVATION));
   }
 
   private static int times(GraphConverter graph, int operand, float factor) {
