@@ -72,6 +72,7 @@ public final class Converters {
       case 27 -> Matrices.addTo(this);
       case 28 -> Tables.addTo(this);
       case 29 -> Padding.addTo(this);
+      case 30 -> ArgmaxPooling.addTo(this);
       default -> {
         return false;
       }
