@@ -157,4 +157,35 @@ class ProductsTest {
           return inputs.toArray(byte[][]::new);
         });
   }
+
+  /** Weights that were bytes, with a factor of the layer or of each unit, by few rows and many. */
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void layersOfStoredWeightsAreNearTheReference(Level level) throws Exception {
+    compare(
+        level,
+        1e-5,
+        (graph, random) -> {
+          int rows = 1 + random.nextInt(4);
+          int inner = 90 + random.nextInt(60);
+          int units = 100 + random.nextInt(100);
+          boolean isOfLayer = random.nextBoolean();
+          float factor = 0.001f + random.nextFloat() / 1000;
+          float[] weights = new float[units * inner];
+          for (int i = 0; i < weights.length; i++) {
+            // The first of a unit is the largest that a byte holds.
+            int stored = i % inner == 0 ? 127 : random.nextInt(255) - 127;
+            weights[i] = stored * (isOfLayer ? factor : factor * (1 + i / inner % 7));
+          }
+          graph.operation(
+              OperationCode.FULLY_CONNECTED,
+              List.of(
+                  graph.input(TENSOR_FLOAT32, NONE, rows, inner),
+                  graph.constant(TENSOR_FLOAT32, NONE, TestGraph.bytes(weights), units, inner),
+                  graph.constant(TENSOR_FLOAT32, NONE, floats(random, 1, units), units),
+                  graph.int32(random.nextInt(4))),
+              graph.output(TENSOR_FLOAT32, NONE, rows, units));
+          return new byte[][] {floats(random, 1, rows, inner)};
+        });
+  }
 }

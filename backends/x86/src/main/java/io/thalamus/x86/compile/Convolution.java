@@ -161,7 +161,10 @@ public final class Convolution {
 
   private static List<Panel> pack(Filter filter, Weights weights, ProgramBuilder program) {
     return weights.new Packer(program, filter.depth())
-        .pack(filter.channels(), vectors(filter.channels(), filter.results().results(), program));
+        .pack(
+            filter.channels(),
+            vectors(filter.channels(), filter.results().results(), program),
+            filter.results().count());
   }
 
   /** Returns where the first matrices stand row by row. */

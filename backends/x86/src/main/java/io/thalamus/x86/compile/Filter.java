@@ -154,7 +154,8 @@ record Filter(
       boolean isJoined = widthStep == run * Float.BYTES;
       return new Taps(
           panel.at().place() == null,
-          new Sums(finish, panel.vectors(), panel.channels(), results.resultStep()),
+          new Sums(
+              finish, panel.vectors(), panel.channels(), results.resultStep(), panel.areBytes()),
           area,
           height,
           heightStep,

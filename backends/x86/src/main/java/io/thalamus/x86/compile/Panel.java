@@ -10,5 +10,6 @@ package io.thalamus.x86.compile;
  * @param vectors of a panel
  * @param count of panels, one behind the other
  * @param at where a run packs the first, or the constants have it
+ * @param areBytes whether the weights are bytes with the factor of each channel
  */
-record Panel(int channel, int channels, int vectors, int count, Spot at) {}
+record Panel(int channel, int channels, int vectors, int count, Spot at, boolean areBytes) {}

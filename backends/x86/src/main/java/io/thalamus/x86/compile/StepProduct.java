@@ -45,7 +45,8 @@ final class StepProduct {
                 1,
                 depth)
             .new Packer(program, depth)
-            .pack(width, Convolution.vectors(width, 1, program));
+            .pack(
+                width, Convolution.vectors(width, 1, program), isOfEach ? Long.MAX_VALUE : batches);
   }
 
   /** Returns a product that is added to what stands where it is written. */

@@ -37,6 +37,9 @@ record Weights(
   /** Elements of a call. */
   private static final int LONGEST = 1 << 16;
 
+  /** Weights that as floats no longer stay in the first cache. */
+  private static final int LEAST_BYTES = 1 << 13;
+
   /**
    * The source of numbers.
    *
@@ -118,12 +121,16 @@ record Weights(
       long channelStep,
       int depth,
       int channels,
-      int padded) {}
+      int padded,
+      boolean areBytes) {}
 
   /** Packs the panels of one layer. Used once. */
   final class Packer {
     private final ProgramBuilder program;
     private final int depth;
+
+    /** The factors by which bytes are the weights, by channel; empty for weights in floats. */
+    private float[] factors = {};
 
     /** A panel, and the rows that it is made of: each is used again for the next one. */
     private float[] packed = {};
@@ -140,13 +147,23 @@ record Weights(
       this.depth = depth;
     }
 
+    /** Packs all panels as floats. */
+    List<Panel> pack(int channels, int vectors) {
+      return pack(channels, vectors, Long.MAX_VALUE);
+    }
+
     /**
      * Packs all panels, one behind the other. The last one may have fewer channels, and is apart
      * then.
      *
      * @param vectors of a panel
+     * @param results of a call; few of them wait for weights, of which bytes are a quarter
      */
-    List<Panel> pack(int channels, int vectors) {
+    List<Panel> pack(int channels, int vectors, long results) {
+      boolean areFew = results <= Convolution.FEW && (long) depth * channels >= LEAST_BYTES;
+      if (areFew && depthStep == 1 && isConstant()) {
+        factors = StoredFactors.of(this::copyRow, depth, channels);
+      }
       int lanes = program.emitter().lanes();
       int width = vectors * lanes;
       int whole = channels / width;
@@ -158,8 +175,10 @@ record Weights(
           isConstant()
               ? Spot.ofConstant(constant(channels, width, allBytes))
               : program.place(allBytes).at(0);
-      Panel all = new Panel(0, width, vectors, whole, at);
-      Panel last = new Panel(whole * width, rest, restVectors, 1, at.plus(whole * wholeBytes));
+      boolean areBytes = factors.length > 0;
+      Spot behind = at.plus(whole * wholeBytes);
+      Panel all = new Panel(0, width, vectors, whole, at, areBytes);
+      Panel last = new Panel(whole * width, rest, restVectors, 1, behind, areBytes);
       List<Panel> panels =
           Stream.of(all, last).filter(panel -> panel.count() * panel.channels() > 0).toList();
       if (!isConstant()) {
@@ -170,7 +189,13 @@ record Weights(
 
     /** Returns the bytes of a panel. */
     private long bytes(int padded) {
-      return (1L + depth) * padded * Float.BYTES;
+      return factors.length > 0
+          ? (2L * Float.BYTES + depth) * padded
+          : (1L + depth) * padded * Float.BYTES;
+    }
+
+    private void copyRow(int channel, float[] to) {
+      numbers.copy(first + channel * channelStep, depth, to, 0);
     }
 
     private long constant(int channels, int width, long bytes) {
@@ -187,7 +212,8 @@ record Weights(
                           channelStep,
                           depth,
                           channels,
-                          width));
+                          width,
+                          factors.length > 0));
       return program
           .constant(key, () -> new Packed(bytes, to -> writeConstants(to, channels, width), null))
           .at();
@@ -198,7 +224,9 @@ record Weights(
       long at = 0;
       for (int channel = 0; channel < channels; channel += width) {
         int some = Math.min(width, channels - channel);
-        MemorySegment panel = constant(channel, some, Math.ceilDiv(some, lanes) * lanes);
+        int padded = Math.ceilDiv(some, lanes) * lanes;
+        MemorySegment panel =
+            factors.length > 0 ? bytes(channel, some, padded) : constant(channel, some, padded);
         MemorySegment.copy(panel, 0, to, at, panel.byteSize());
         at += panel.byteSize();
       }
@@ -238,6 +266,27 @@ record Weights(
         transpose(rows, step, depth, channels, packed, padded);
       }
       return MemorySegment.ofArray(packed).asSlice(0, (long) length * Float.BYTES);
+    }
+
+    /** The bias, the factors, then the bytes of each tap, each as long as the vectors are. */
+    private MemorySegment bytes(int channel, int channels, int padded) {
+      float[] head = new float[2 * padded];
+      if (bias.isPresent()) {
+        bias.get().copy(channel, channels, head, 0);
+      }
+      System.arraycopy(factors, channel, head, padded, channels);
+      MemorySegment panel = MemorySegment.ofArray(new byte[Math.toIntExact(bytes(padded))]);
+      MemorySegment.copy(head, 0, panel, FLOAT, 0, head.length);
+      float[] row = new float[depth];
+      for (int c = 0; c < channels; c++) {
+        copyRow(channel + c, row);
+        for (int k = 0; k < depth; k++) {
+          byte whole = StoredFactors.stored(row[k], factors[channel + c]);
+          panel.set(
+              ValueLayout.JAVA_BYTE, 2L * Float.BYTES * padded + (long) k * padded + c, whole);
+        }
+      }
+      return panel;
     }
 
     /** Has a run write the same. Elements behind the channels become 0. */

@@ -7,20 +7,28 @@ import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.asm.Gpr;
 import io.thalamus.x86.asm.Move;
+import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
 import io.thalamus.x86.kernel.Mapped.Kind;
 import java.util.Set;
 
 /**
  * Sums of products in registers: of a block of neighbouring results at rcx, and of some vectors of
- * channels. They begin at the bias.
+ * channels. A panel has their bias, then the weights of each tap; or, where weights are bytes, the
+ * bias and the factor of each channel, then the bytes.
  *
  * @param finish what they become
  * @param vectors of channels
  * @param channels in the last vector fewer than its floats
  * @param step bytes from one result to the next
+ * @param areBytes whether weights are bytes, which the factor of their channel makes floats
  */
-public record Sums(Finish finish, int vectors, int channels, int step) {
+public record Sums(Finish finish, int vectors, int channels, int step, boolean areBytes) {
+  /** Sums of products with weights that are floats. */
+  public Sums(Finish finish, int vectors, int channels, int step) {
+    this(finish, vectors, channels, step, false);
+  }
+
   /** Functions that need no more registers than are free in the end. */
   public static final Set<Kind> FUNCTIONS =
       Set.of(Kind.LOGISTIC, Kind.SWISH, Kind.TANH, Kind.HARD_SWISH);
@@ -32,15 +40,33 @@ public record Sums(Finish finish, int vectors, int channels, int step) {
     return Math.max(1, registers / vectors);
   }
 
-  /** Sets the sums of a block to the bias at r8. */
+  /** Sets the sums of a block to the bias at r8; to 0 where factors come first. */
   void begin(Emitter emitter, int rows) {
     Assembler a = emitter.assembler();
     for (int row = 0; row < rows; row++) {
       for (int v = 0; v < vectors; v++) {
-        Address bias = Address.at(Gpr.R8, v * emitter.length().bytes());
-        a.load(Move.VMOVUPS, sum(emitter, row, v), bias);
+        Vector sum = sum(emitter, row, v);
+        if (areBytes) {
+          a.emit(Binary.VXORPS, sum, sum, sum);
+        } else {
+          a.load(Move.VMOVUPS, sum, bias(emitter, v));
+        }
       }
     }
+  }
+
+  private static Address bias(Emitter emitter, int v) {
+    return Address.at(Gpr.R8, v * emitter.length().bytes());
+  }
+
+  /** Returns the bytes of a panel before its weights. */
+  int head(Emitter emitter) {
+    return (areBytes ? 2 : 1) * vectors * emitter.length().bytes();
+  }
+
+  /** Returns the bytes of the weights of a tap. */
+  int weights(Emitter emitter) {
+    return vectors * (areBytes ? emitter.lanes() : emitter.length().bytes());
   }
 
   /**
@@ -49,15 +75,26 @@ public record Sums(Finish finish, int vectors, int channels, int step) {
    * @param number of the tap, from the one at rax on
    */
   void loadWeights(Emitter emitter, int number) {
+    Assembler a = emitter.assembler();
     for (int v = 0; v < vectors; v++) {
-      int at = (number * vectors + v) * emitter.length().bytes();
-      emitter.assembler().load(Move.VMOVUPS, weight(emitter, v), Address.at(Gpr.RAX, at));
+      Vector weight = weight(emitter, v);
+      Address at =
+          Address.at(Gpr.RAX, number * weights(emitter) + v * (weights(emitter) / vectors));
+      if (areBytes) {
+        a.emit(Unary.VPMOVSXBD, weight, at);
+        a.emit(Unary.VCVTDQ2PS, weight, weight);
+      } else {
+        a.load(Move.VMOVUPS, weight, at);
+      }
     }
   }
 
   /** Stores what the sums of a block become; all other registers of vectors are changed. */
   void store(Emitter emitter, int rows) {
     setTail(emitter);
+    if (areBytes) {
+      multiply(emitter, rows);
+    }
     if (finish.isAdded()) {
       addResults(emitter, rows);
     }
@@ -76,6 +113,23 @@ public record Sums(Finish finish, int vectors, int channels, int step) {
           setTail(emitter);
         }
         emitter.store(isTail, result(emitter, row, v), tail(emitter), sum);
+      }
+    }
+  }
+
+  /** Makes sums of products with bytes those with weights, and adds the bias. */
+  private void multiply(Emitter emitter, int rows) {
+    Assembler a = emitter.assembler();
+    for (int v = 0; v < vectors; v++) {
+      Vector factor = weight(emitter, v);
+      Address at = Address.at(Gpr.R8, (vectors + v) * emitter.length().bytes());
+      a.load(Move.VMOVUPS, factor, at);
+      for (int row = 0; row < rows; row++) {
+        // What is multiplied is done with.
+        Vector all = seen(emitter);
+        a.load(Move.VMOVUPS, all, bias(emitter, v));
+        a.emit(Binary.VFMADD231PS, all, sum(emitter, row, v), factor);
+        a.emit(Move.VMOVUPS, sum(emitter, row, v), all);
       }
     }
   }
@@ -103,7 +157,7 @@ public record Sums(Finish finish, int vectors, int channels, int step) {
 
   /** Returns what is read of a panel with so many taps, behind which the next one stands. */
   Extent panel(Emitter emitter, long taps) {
-    long bytes = (1 + taps) * vectors * emitter.length().bytes();
+    long bytes = head(emitter) + taps * weights(emitter);
     return new Extent(bytes, bytes);
   }
 

@@ -10,9 +10,8 @@ import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
 
 /**
- * Sums of products over the taps of a filter, of an area of results, panel by panel: each panel is
- * the bias, then the weights of each float of a tap. The next panel stands behind it, and its
- * results beside those of the one before.
+ * Sums of products over the taps of a filter, of an area of results, panel by panel, as {@link
+ * Sums} has them. The next panel stands behind one, and its results beside those of the one before.
  *
  * @param isConstant whether the panels stand among the constants, else in memory
  * @param sums where results go
@@ -65,7 +64,7 @@ public record Taps(
   private void block(Emitter emitter, int rows) {
     Assembler a = emitter.assembler();
     sums.begin(emitter, rows);
-    a.lea(Gpr.RAX, Address.at(Gpr.R8, weights(emitter)));
+    a.lea(Gpr.RAX, Address.at(Gpr.R8, sums.head(emitter)));
     a.mov(Gpr.RDI, Gpr.RDX);
     Loops.window(
         a,
@@ -78,13 +77,9 @@ public record Taps(
         widthStep,
         run * Float.BYTES,
         () ->
-            Loops.steps(a, Gpr.R10, run, weights(emitter), count -> floats(emitter, rows, count)));
+            Loops.steps(
+                a, Gpr.R10, run, sums.weights(emitter), count -> floats(emitter, rows, count)));
     sums.store(emitter, rows);
-  }
-
-  /** Returns the bytes of the weights of a float. */
-  private int weights(Emitter emitter) {
-    return sums.vectors() * emitter.length().bytes();
   }
 
   private void floats(Emitter emitter, int rows, int count) {
@@ -103,13 +98,13 @@ public record Taps(
     }
     if (count > 0) {
       a.emit(Alu.ADD, Gpr.RDI, count * Float.BYTES);
-      a.emit(Alu.ADD, Gpr.RAX, count * weights(emitter));
+      a.emit(Alu.ADD, Gpr.RAX, count * sums.weights(emitter));
     }
   }
 
   /** Weights that the first cache does not keep from one block to the next are called for early. */
   private void prefetch(Emitter emitter, int rows, int tap) {
-    int step = weights(emitter);
+    int step = sums.weights(emitter);
     boolean isFew = rows <= FEW_ROWS;
     if ((long) height * width * run * step < (isFew ? MOST_KEPT_OF_FEW : MOST_KEPT)) {
       return;
