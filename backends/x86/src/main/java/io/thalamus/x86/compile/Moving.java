@@ -87,7 +87,7 @@ public final class Moving {
   private static void lower(
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
     Moves moves = operation.parameters(Moves.class);
-    int size = operation.view().input(0).type().elementSize();
+    int size = operation.view().output(0).type().elementSize();
     if (moves.fill().isPresent()) {
       Place value = program.constantPlace(bytes(moves.fill().getAsInt()));
       for (int i = 0; i < operation.view().outputs().size(); i++) {
