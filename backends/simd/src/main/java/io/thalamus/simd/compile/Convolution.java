@@ -34,6 +34,11 @@ public final class Convolution {
             plain,
             ElementTypes.quantized8())
         .add(
+            OperationCode.GROUPED_CONV_2D,
+            Convolution::isDepthwisePossible,
+            new Weighted(Convolution::grouped),
+            TENSOR_FLOAT32)
+        .add(
             OperationCode.DEPTHWISE_CONV_2D,
             Convolution::isDepthwisePossible,
             depthwise,
@@ -129,16 +134,25 @@ public final class Convolution {
   private static Step conv2d(Node node, Tensors tensors, Budget budget) {
     Parameters parameters = node.operation().parameters(Parameters.class);
     Tensor output = tensors.output(node);
+    Patches patches = patches(node, tensors, parameters);
+    return Products.lower(node, tensors, patches, output, parameters.quantized(), budget);
+  }
+
+  private static Step grouped(Node node, Tensors tensors, Budget budget) {
+    Parameters parameters = node.operation().parameters(Parameters.class);
+    return GroupedProduct.lower(
+        node, tensors, patches(node, tensors, parameters), parameters, budget);
+  }
+
+  private static Patches patches(Node node, Tensors tensors, Parameters parameters) {
     // A fused activation or addition changes the operand, not its shape.
     Shape shape = node.operation().outputShape(0);
-    Patches patches =
-        new Patches(
-            tensors.input(node, 0),
-            parameters.height(),
-            parameters.width(),
-            shape.dimension(1),
-            shape.dimension(2));
-    return Products.lower(node, tensors, patches, output, parameters.quantized(), budget);
+    return new Patches(
+        tensors.input(node, 0),
+        parameters.height(),
+        parameters.width(),
+        shape.dimension(1),
+        shape.dimension(2));
   }
 
   private static Step depthwise(Node node, Tensors tensors, Budget budget) {

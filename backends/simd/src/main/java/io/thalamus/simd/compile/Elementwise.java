@@ -8,6 +8,7 @@ import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Shape;
+import io.thalamus.operations.Activation.QuantizedPrelu;
 import io.thalamus.operations.Broadcast;
 import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.Elementwise.Even;
@@ -48,6 +49,13 @@ public final class Elementwise {
         (node, tensors, budget) -> floats(power(node), Clamp.NONE, node, tensors, budget),
         TENSOR_FLOAT32);
     unclamped(table, OperationCode.PRELU, FloatPairs.Kind.PRELU);
+    table.add(
+        OperationCode.PRELU,
+        Elementwise::isBroadcastPossible,
+        (node, tensors, budget) ->
+            new StoredPrelu(
+                node.operation().parameters(QuantizedPrelu.class), pairs(node, tensors), budget),
+        ElementTypes.quantized8());
     unclamped(table, ThalamusExtension.SQUARED_DIFFERENCE, FloatPairs.Kind.SQUARED_DIFFERENCE);
     unclamped(table, ThalamusExtension.FLOOR_DIV, FloatPairs.Kind.FLOOR_DIV);
     integers(table, OperationCode.ADD, IntPairs.Kind.ADD);

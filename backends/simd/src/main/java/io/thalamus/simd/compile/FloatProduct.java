@@ -22,6 +22,11 @@ public final class FloatProduct implements Step {
   private final Product product;
   private final Tensor added;
   private final Tensor output;
+
+  /** Elements from one row of the output to the next, and the first column that is written. */
+  private final int distance;
+
+  private final int firstColumn;
   private final Clamp clamp;
   private final Grid grid;
 
@@ -33,10 +38,29 @@ public final class FloatProduct implements Step {
    */
   FloatProduct(
       Patches patches, Product product, Tensor added, Tensor output, Clamp clamp, Budget budget) {
+    this(patches, product, added, output, product.columns(), 0, clamp, budget);
+  }
+
+  /**
+   * @param added a tensor like the output, or null
+   * @param distance elements from one row of the output to the next
+   * @param firstColumn the first that is written
+   */
+  FloatProduct(
+      Patches patches,
+      Product product,
+      Tensor added,
+      Tensor output,
+      int distance,
+      int firstColumn,
+      Clamp clamp,
+      Budget budget) {
     this.patches = patches;
     this.product = product;
     this.added = added;
     this.output = output;
+    this.distance = distance;
+    this.firstColumn = firstColumn;
     this.clamp = clamp;
     parts = patches.parts();
     grid = Grid.of(patches.rows(), product.columns(), product.depth(), budget);
@@ -55,16 +79,16 @@ public final class FloatProduct implements Step {
   @Override
   public void run(Frame frame, Scratch scratch, int tile) {
     int first = grid.firstRow(tile);
-    int columns = product.columns();
+    int at = first * distance + firstColumn;
     Rows rows = scratch.rows;
     rows.areScalar = frame.isScalar;
     rows.count = grid.endRow(tile) - first;
     rows.left(scratch.floats, Lanes.LEAD);
-    rows.result(frame.floats(output), output.offset() + first * columns, columns);
+    rows.result(frame.floats(output), output.offset() + at, distance);
     if (added == null) {
       rows.addNothing();
     } else {
-      rows.added(frame.floats(added), added.offset() + first * columns, columns);
+      rows.added(frame.floats(added), added.offset() + at, distance);
     }
     for (int part = 0; part < parts.length - 1; part++) {
       int from = parts[part];
@@ -75,7 +99,7 @@ public final class FloatProduct implements Step {
         return;
       }
       // What has been summed up so far is added to the next part.
-      rows.added(frame.floats(output), output.offset() + first * columns, columns);
+      rows.added(frame.floats(output), output.offset() + at, distance);
     }
   }
 }

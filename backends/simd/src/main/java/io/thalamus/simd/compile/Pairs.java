@@ -36,8 +36,8 @@ public record Pairs(
   /** Shorter runs are cheap only where there are few of them. */
   private static final int SHORTEST = 8;
 
-  /** Runs that may be shorter: they take a megabyte. */
-  private static final int MOST_SHORT = 1 << 16;
+  /** Runs that may be shorter: they take four megabytes. */
+  private static final int MOST_SHORT = 1 << 18;
 
   /** Returns true if the runs are long enough, or there are few of them. */
   static boolean isPossible(Shape first, Shape second, Shape result) {

@@ -17,9 +17,27 @@ import java.util.stream.IntStream;
  * @param width movement along the width
  * @param outputHeight pixels of the output along the height
  * @param outputWidth pixels of the output along the width
+ * @param firstChannel the first one of the input that the filter sees
+ * @param channels of the input that it sees
  */
 public record Patches(
-    Tensor source, Window height, Window width, int outputHeight, int outputWidth) {
+    Tensor source,
+    Window height,
+    Window width,
+    int outputHeight,
+    int outputWidth,
+    int firstChannel,
+    int channels) {
+  /** The patches of all channels. */
+  Patches(Tensor source, Window height, Window width, int outputHeight, int outputWidth) {
+    this(source, height, width, outputHeight, outputWidth, 0, source.dimension(3));
+  }
+
+  /** Returns those of some channels. */
+  Patches of(int firstChannel, int channels) {
+    return new Patches(source, height, width, outputHeight, outputWidth, firstChannel, channels);
+  }
+
   /** Rows of the matrix. */
   int rows() {
     return source.dimension(0) * outputHeight * outputWidth;
@@ -27,15 +45,11 @@ public record Patches(
 
   /** Columns of the matrix. */
   int columns() {
-    return taps() * channels();
+    return taps() * channels;
   }
 
   int taps() {
     return height.size() * width.size();
-  }
-
-  int channels() {
-    return source.dimension(3);
   }
 
   /**
@@ -44,7 +58,6 @@ public record Patches(
    * channels.
    */
   int[] parts() {
-    int channels = channels();
     IntStream.Builder bounds = IntStream.builder();
     if (channels <= Rows.LONGEST) {
       int parts = Math.ceilDiv(taps(), Rows.LONGEST / channels);
@@ -101,10 +114,10 @@ public record Patches(
   /** Copies the patches of neighbouring pixels of one line of the output. */
   private void copyPixels(
       Frame frame, int batch, int y, int x, int pixels, int first, int end, float[] out, int to) {
-    int channels = channels();
+    int pixel = source.dimension(3);
     int tap = first / channels;
     int taps = (end - 1) / channels + 1 - tap;
-    int firstChannel = taps == 1 ? first % channels : 0;
+    int channel = firstChannel + (taps == 1 ? first % channels : 0);
     int copied = taps == 1 ? end - first : channels;
     int at = to;
     while (taps > 0) {
@@ -116,9 +129,9 @@ public record Patches(
           line < 0 || line >= source.dimension(1)
               ? -1
               : source.offset()
-                  + (batch * source.dimension(1) + line) * source.dimension(2) * channels
-                  + firstChannel;
-      if (width.dilation() == 1 && copied == channels) {
+                  + (batch * source.dimension(1) + line) * source.dimension(2) * pixel
+                  + channel;
+      if (width.dilation() == 1 && copied == pixel) {
         copyRuns(frame, lineAt, left, run, run * channels, pixels, out, at);
       } else {
         for (int i = 0; i < run; i++) {
@@ -158,8 +171,9 @@ public record Patches(
     for (int i = 0; i < begin; i++) {
       copyEdge(frame, lineAt, first + i * stride, taps, length, out, to + i * distance);
     }
-    int from = lineAt + (first + begin * stride) * channels();
-    int step = stride * channels();
+    int pixel = source.dimension(3);
+    int from = lineAt + (first + begin * stride) * pixel;
+    int step = stride * pixel;
     if (source.isFloat()) {
       Lanes.copyRuns(
           frame.isScalar,
@@ -193,7 +207,7 @@ public record Patches(
   /** Copies taps of which some may be beside the line. */
   private void copyEdge(
       Frame frame, int lineAt, int first, int taps, int length, float[] out, int to) {
-    int channels = channels();
+    int pixel = source.dimension(3);
     int each = length / taps;
     for (int tap = 0; tap < taps; tap++) {
       int x = first + tap;
@@ -201,12 +215,12 @@ public record Patches(
       if (x < 0 || x >= source.dimension(2)) {
         fill(out, at, each);
       } else if (source.isFloat()) {
-        System.arraycopy(frame.floats(source), lineAt + x * channels, out, at, each);
+        System.arraycopy(frame.floats(source), lineAt + x * pixel, out, at, each);
       } else {
         Lanes.toFloats(
             frame.isScalar,
             frame.bytes(source),
-            lineAt + x * channels,
+            lineAt + x * pixel,
             source.flip(),
             source.signedZeroPoint(),
             out,

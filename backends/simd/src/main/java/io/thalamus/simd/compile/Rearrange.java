@@ -4,6 +4,7 @@ package io.thalamus.simd.compile;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
+import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.extension.ThalamusExtension;
 
@@ -16,6 +17,7 @@ public final class Rearrange {
         new OperationType[] {OperationCode.CONCATENATION, ThalamusExtension.CONCATENATION}) {
       table.add(code, Rearrange::isConcatenationPossible, Moving::step, Moving.TYPES);
     }
+    table.add(ThalamusExtension.PACK, Rearrange::isPackPossible, Moving::step, Moving.TYPES);
     Moving.register(
         table,
         OperationCode.PAD,
@@ -30,6 +32,12 @@ public final class Rearrange {
         ThalamusExtension.MIRROR_PAD,
         ThalamusExtension.REVERSE,
         ThalamusExtension.AS_STRIDED);
+  }
+
+  /** The axis comes first. */
+  private static boolean isPackPossible(OperationView operation) {
+    return operation.input(0).value().isPresent()
+        && operation.inputs().stream().skip(1).allMatch(OperandView::isShapeKnown);
   }
 
   /** The axis comes last. */
