@@ -78,29 +78,10 @@ final class Selection {
   private static void join(
       Update update, Elements elements, MemorySegment to, long at, MemorySegment from, long index) {
     if (elements.isFloat()) {
-      float found = elements.getFloat(to, at);
-      float given = elements.getFloat(from, index);
-      float joined =
-          switch (update) {
-            case REPLACE -> given;
-            case ADD -> found + given;
-            case MULTIPLY -> found * given;
-            case MAXIMUM -> Math.max(found, given);
-            case MINIMUM -> Math.min(found, given);
-          };
+      float joined = update.apply(elements.getFloat(to, at), elements.getFloat(from, index));
       elements.setFloat(to, at, joined);
-      return;
+    } else {
+      elements.setInt(to, at, update.apply(elements.getInt(to, at), elements.getInt(from, index)));
     }
-    int found = elements.getInt(to, at);
-    int given = elements.getInt(from, index);
-    int joined =
-        switch (update) {
-          case REPLACE -> given;
-          case ADD -> found + given;
-          case MULTIPLY -> found * given;
-          case MAXIMUM -> Math.max(found, given);
-          case MINIMUM -> Math.min(found, given);
-        };
-    elements.setInt(to, at, joined);
   }
 }

@@ -80,8 +80,7 @@ public final class Finding {
         tensors.output(node),
         lookup.outer(),
         lookup.indexes(),
-        List.of(lookup.rows()),
-        List.of((long) lookup.rowLength()),
+        new Tuples(List.of(lookup.rows()), List.of((long) lookup.rowLength())),
         lookup.rowLength(),
         budget);
   }
@@ -94,8 +93,7 @@ public final class Finding {
         tensors.output(node),
         1,
         slices.tuples(),
-        slices.dimensions(),
-        slices.strides(),
+        new Tuples(slices.dimensions(), slices.strides()),
         slices.sliceSize(),
         budget);
   }
@@ -106,34 +104,29 @@ public final class Finding {
     private final Tensor indexes;
     private final Tensor output;
     private final int group;
-    private final int tuples;
-    private final int[] dimensions;
-    private final int[] strides;
+    private final int count;
+    private final Tuples tuples;
     private final int length;
 
     /**
      * @param outer groups of values, of each of which all rows are taken
-     * @param tuples of indexes, each of which is a row
-     * @param dimensions that the indexes of a tuple are below
-     * @param strides elements that one step of each index is
+     * @param count of tuples of indexes, each of which is a row
      */
     Gathered(
         Tensor values,
         Tensor indexes,
         Tensor output,
         int outer,
-        int tuples,
-        List<Integer> dimensions,
-        List<Long> strides,
+        int count,
+        Tuples tuples,
         int length,
         Budget budget) {
-      super(outer * tuples, budget.tiles((long) outer * tuples * (length + 8)));
+      super(outer * count, budget.tiles((long) outer * count * (length + 8)));
       this.values = values;
       this.indexes = indexes;
       this.output = output;
+      this.count = count;
       this.tuples = tuples;
-      this.dimensions = dimensions.stream().mapToInt(Integer::intValue).toArray();
-      this.strides = strides.stream().mapToInt(Math::toIntExact).toArray();
       this.length = length;
       group = values.size() / Math.max(1, outer);
     }
@@ -143,20 +136,12 @@ public final class Finding {
       int[] places = frame.ints(indexes);
       Object in = frame.array(values);
       Object out = frame.array(output);
-      int size = dimensions.length;
       for (int row = first; row < end; row++) {
-        int tuple = row % tuples;
-        int from = values.offset() + row / tuples * group;
-        for (int i = 0; i < size; i++) {
-          int index = places[indexes.offset() + tuple * size + i];
-          if (index < 0 || index >= dimensions[i]) {
-            frame.fail(
-                "index %d is %d, outside of [0, %d)"
-                    .formatted(tuple * size + i, index, dimensions[i]));
-            return;
-          }
-          from += index * strides[i];
+        int place = tuples.place(frame, places, indexes.offset(), row % count);
+        if (place < 0) {
+          return;
         }
+        int from = values.offset() + row / count * group + place;
         System.arraycopy(in, from, out, output.offset() + row * length, length);
       }
     }

@@ -17,8 +17,7 @@ final class Scattering extends UnitStep {
   private static final int LEAST_SHARED = 64;
 
   private final Scattered scattered;
-  private final int[] dimensions;
-  private final int[] strides;
+  private final Tuples tuples;
   private final Tensor data;
   private final Tensor indexes;
   private final Tensor updates;
@@ -30,8 +29,7 @@ final class Scattering extends UnitStep {
     Tensor target = tensors.output(node);
     super(length, length < LEAST_SHARED ? 1 : budget.tiles(2L * target.size()));
     scattered = parameters;
-    dimensions = parameters.slices().dimensions().stream().mapToInt(Integer::intValue).toArray();
-    strides = parameters.slices().strides().stream().mapToInt(Math::toIntExact).toArray();
+    tuples = new Tuples(parameters.slices().dimensions(), parameters.slices().strides());
     data = tensors.input(node, 0);
     indexes = tensors.input(node, 1);
     updates = tensors.input(node, 2);
@@ -63,57 +61,31 @@ final class Scattering extends UnitStep {
     }
     int[] places = frame.ints(indexes);
     Object given = frame.array(updates);
-    int size = dimensions.length;
     for (int tuple = 0; tuple < scattered.slices().tuples(); tuple++) {
-      int to = output.offset() + first;
-      for (int i = 0; i < size; i++) {
-        int index = places[indexes.offset() + tuple * size + i];
-        if (index < 0 || index >= dimensions[i]) {
-          frame.fail(
-              "index %d is %d, outside of [0, %d)"
-                  .formatted(tuple * size + i, index, dimensions[i]));
-          return;
-        }
-        to += index * strides[i];
+      int place = tuples.place(frame, places, indexes.offset(), tuple);
+      if (place < 0) {
+        return;
       }
+      int to = output.offset() + first + place;
       int from = updates.offset() + tuple * length + first;
-      if (scattered.update() == Update.REPLACE) {
-        System.arraycopy(given, from, out, to, end - first);
-      } else if (out instanceof float[] floats) {
-        join(scattered.update(), (float[]) given, from, floats, to, end - first);
-      } else {
-        join(scattered.update(), (int[]) given, from, (int[]) out, to, end - first);
+      join(scattered.update(), given, from, out, to, end - first);
+    }
+  }
+
+  private static void join(Update update, Object given, int from, Object out, int to, int count) {
+    if (update == Update.REPLACE) {
+      System.arraycopy(given, from, out, to, count);
+    } else if (out instanceof float[] floats) {
+      float[] more = (float[]) given;
+      for (int i = 0; i < count; i++) {
+        floats[to + i] = update.apply(floats[to + i], more[from + i]);
       }
-    }
-  }
-
-  private static void join(Update update, float[] given, int from, float[] out, int to, int count) {
-    for (int i = 0; i < count; i++) {
-      float one = given[from + i];
-      float found = out[to + i];
-      out[to + i] =
-          switch (update) {
-            case REPLACE -> one;
-            case ADD -> found + one;
-            case MULTIPLY -> found * one;
-            case MAXIMUM -> Math.max(found, one);
-            case MINIMUM -> Math.min(found, one);
-          };
-    }
-  }
-
-  private static void join(Update update, int[] given, int from, int[] out, int to, int count) {
-    for (int i = 0; i < count; i++) {
-      int one = given[from + i];
-      int found = out[to + i];
-      out[to + i] =
-          switch (update) {
-            case REPLACE -> one;
-            case ADD -> found + one;
-            case MULTIPLY -> found * one;
-            case MAXIMUM -> Math.max(found, one);
-            case MINIMUM -> Math.min(found, one);
-          };
+    } else {
+      int[] ints = (int[]) out;
+      int[] more = (int[]) given;
+      for (int i = 0; i < count; i++) {
+        ints[to + i] = update.apply(ints[to + i], more[from + i]);
+      }
     }
   }
 }

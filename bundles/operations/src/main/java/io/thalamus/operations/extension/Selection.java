@@ -63,6 +63,28 @@ public final class Selection {
     public int code() {
       return ordinal();
     }
+
+    /** Returns what an element becomes. */
+    public float apply(float found, float given) {
+      return switch (this) {
+        case REPLACE -> given;
+        case ADD -> found + given;
+        case MULTIPLY -> found * given;
+        case MAXIMUM -> Math.max(found, given);
+        case MINIMUM -> Math.min(found, given);
+      };
+    }
+
+    /** Returns what an integer becomes, of which the low 32 bits count. */
+    public int apply(int found, int given) {
+      return switch (this) {
+        case REPLACE -> given;
+        case ADD -> found + given;
+        case MULTIPLY -> found * given;
+        case MAXIMUM -> Math.max(found, given);
+        case MINIMUM -> Math.min(found, given);
+      };
+    }
   }
 
   /**
