@@ -29,12 +29,17 @@ final class FileRuns {
   private final long seed;
   private final boolean isTimeAsked;
   private final boolean isMemoryAsked;
+  private final long warmUpNanos;
 
-  FileRuns(Ours ours, long seed, boolean isTimeAsked, boolean isMemoryAsked) {
+  /**
+   * @param warmUpSeconds of executions before those that are timed
+   */
+  FileRuns(Ours ours, long seed, boolean isTimeAsked, boolean isMemoryAsked, double warmUpSeconds) {
     this.ours = ours;
     this.seed = seed;
     this.isTimeAsked = isTimeAsked;
     this.isMemoryAsked = isMemoryAsked;
+    warmUpNanos = (long) (warmUpSeconds * 1e9);
   }
 
   /**
@@ -170,6 +175,10 @@ final class FileRuns {
       List<Double> own = new ArrayList<>();
       List<Double> others = new ArrayList<>();
       List<Double> quotients = new ArrayList<>();
+      long warm = System.nanoTime();
+      while (System.nanoTime() - warm < warmUpNanos) {
+        one.again();
+      }
       long start = System.nanoTime();
       for (int round = 0;
           round < LEAST_ROUNDS || System.nanoTime() - start < TIMED_NANOS;

@@ -36,6 +36,7 @@ public final class ZooRun {
         --seed N         of the inputs (1)
         --time yes       runs each file and its peer in turns: the median of the ratios of their
                          times, those of the first runs, and both in milliseconds
+        --warmup S       seconds of executions before those that are timed (0)
         --memory yes     loads each file in processes of its own too, for the peak memory and
                          the time of a process's first load
       """;
@@ -54,6 +55,7 @@ public final class ZooRun {
     long seed = Long.parseLong(take(options, "--seed", "1"));
     boolean isTimeAsked = take(options, "--time", "no").equals("yes");
     boolean isMemoryAsked = take(options, "--memory", "no").equals("yes");
+    double warmUpSeconds = Double.parseDouble(take(options, "--warmup", "0"));
     String child = take(options, "--child", "");
     String first = take(options, "--from", "");
     if (!options.isEmpty() || arguments.length % 2 != 0 || folder.isEmpty()) {
@@ -90,7 +92,7 @@ public final class ZooRun {
       System.exit(inProcesses(names, arguments) ? 0 : 1);
     }
     try (Ours ours = Ours.start(devices)) {
-      FileRuns runs = new FileRuns(ours, seed, isTimeAsked, isMemoryAsked);
+      FileRuns runs = new FileRuns(ours, seed, isTimeAsked, isMemoryAsked, warmUpSeconds);
       for (Path file : files.subList(Integer.parseInt(first), files.size())) {
         runs.run(file, name(folder, file));
       }
