@@ -299,6 +299,19 @@ class ConvolutionTest {
     return (float) (scale * 70 * 70 * Math.sqrt(terms) / 60 * (0.3 + random.nextDouble()));
   }
 
+  /** Channels that are dead, with a scale next to 0 and a huge bias, or of a factor above 1. */
+  private static void spoil(float[] scales, int[] bias, Random random) {
+    for (int i = 0; i < scales.length; i++) {
+      int kind = random.nextInt(10);
+      if (kind == 0) {
+        scales[i] *= 1e-10f;
+        bias[i] = (random.nextBoolean() ? 1 : -1) * (1 << 30) + random.nextInt(1000);
+      } else if (kind == 1) {
+        scales[i] *= 2000;
+      }
+    }
+  }
+
   private void checkQuantized(Case one, OperandCode type, boolean perChannel, Random random)
       throws DeviceException {
     int lowest = type == TENSOR_QUANT8_ASYMM ? 0 : -128;
@@ -308,6 +321,10 @@ class ConvolutionTest {
     for (int i = 0; i < scales.length; i++) {
       scales[i] = filterScale * (0.2f + random.nextFloat());
     }
+    int[] bias = bias(random, one.outputs());
+    if (perChannel) {
+      spoil(scales, bias, random);
+    }
     Quantization filterQuantization =
         perChannel
             ? new Quantization.PerChannel(one.depthwise() ? 3 : 0, scales)
@@ -316,7 +333,6 @@ class ConvolutionTest {
         perChannel ? Quantization.NONE : Quantization.of(inputScale * filterScale, 0);
     byte[] input = bytes(random, one.inputSize());
     byte[] filter = bytes(random, one.filterSize());
-    int[] bias = bias(random, one.outputs());
     try (TestGraph graph = new TestGraph()) {
       one.add(
           graph,

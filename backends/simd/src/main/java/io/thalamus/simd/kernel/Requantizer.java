@@ -8,6 +8,7 @@ import io.thalamus.operations.Accumulation;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.Requantization;
 import io.thalamus.operations.Requantization.Rounding;
+import java.util.stream.IntStream;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.LongVector;
@@ -32,7 +33,12 @@ public final class Requantizer {
 
   private final Accumulation accumulation;
   private final int[] bias;
-  private final boolean vectorized;
+
+  /**
+   * The channels that vectors round wrongly, in order, such as dead ones, whose factors are next to
+   * 0 and whose biases are huge. They are stored one by one afterwards.
+   */
+  private final int[] exceptions;
 
   /** Added before the first shift. */
   private final long firstHalf;
@@ -68,23 +74,24 @@ public final class Requantizer {
     factors = isEven ? new float[size] : null;
     boolean isSingle = accumulation.output().getFirst().rounding() == Rounding.SINGLE;
     firstHalf = isSingle ? 0 : FIRST_HALF;
-    boolean possible = true;
+    IntStream.Builder exceptions = IntStream.builder();
     for (int c = 0; c < channels; c++) {
       Requantization factor = accumulation.output().get(c);
       if (isEven) {
         factors[c] = factor.factor();
         continue;
       }
-      possible &=
-          factor.shift() <= (isSingle ? -1 : 0)
-              && factor.shift() >= -31
-              && largest + Math.abs((long) bias[c]) < LARGEST_SUM;
+      if (factor.shift() > (isSingle ? -1 : 0)
+          || factor.shift() < -31
+          || largest + Math.abs((long) bias[c]) >= LARGEST_SUM) {
+        exceptions.add(c);
+      }
       mantissas[c] = factor.multiplier();
       shifts[c] = Math.clamp(-factor.shift(), 0, 31);
       halves[c] = shifts[c] == 0 ? 0 : 1 << (shifts[c] - 1);
       signs[c] = shifts[c] == 0 || isSingle ? 0 : -1;
     }
-    vectorized = possible;
+    this.exceptions = exceptions.build().toArray();
   }
 
   /**
@@ -110,17 +117,40 @@ public final class Requantizer {
       int to,
       int outDistance,
       byte[] spare) {
-    if (!vectorized || isScalar) {
+    if (isScalar) {
       for (int row = 0; row < rows; row++) {
         for (int c = firstChannel; c < endChannel; c++) {
-          int place = at + row * distance + c - firstChannel;
-          int sum = sums instanceof int[] ints ? ints[place] : (int) ((float[]) sums)[place];
-          out[to + row * outDistance + c - firstChannel] =
-              (byte) accumulation.stored(sum + bias[c], c);
+          int shift = c - firstChannel;
+          storeOne(c, sums, at + row * distance + shift, out, to + row * outDistance + shift);
         }
       }
       return;
     }
+    columns(sums, at, distance, rows, firstChannel, endChannel, out, to, outDistance, spare);
+    for (int c : exceptions) {
+      int shift = c - firstChannel;
+      for (int row = 0; c >= firstChannel && c < endChannel && row < rows; row++) {
+        storeOne(c, sums, at + row * distance + shift, out, to + row * outDistance + shift);
+      }
+    }
+  }
+
+  private void storeOne(int channel, Object sums, int at, byte[] out, int to) {
+    int sum = sums instanceof int[] ints ? ints[at] : (int) ((float[]) sums)[at];
+    out[to] = (byte) accumulation.stored(sum + bias[channel], channel);
+  }
+
+  private void columns(
+      Object sums,
+      int at,
+      int distance,
+      int rows,
+      int firstChannel,
+      int endChannel,
+      byte[] out,
+      int to,
+      int outDistance,
+      byte[] spare) {
     int c = firstChannel;
     for (; c <= endChannel - COUNT; c += COUNT) {
       int shift = c - firstChannel;
