@@ -163,7 +163,13 @@ public final class Requantizer {
       column(c, sums, at + shift, distance, rows, out, to + shift, outDistance);
       return;
     }
-    for (int row = 0; c < endChannel && row < rows; row++) {
+    int shared = 0;
+    if (c == firstChannel && endChannel - firstChannel == outDistance) {
+      // What is written behind a row is written again with the next ones, which are here too.
+      shared = Math.max(0, rows - Math.ceilDiv(COUNT, outDistance));
+      column(c, sums, at, distance, shared, out, to, outDistance);
+    }
+    for (int row = shared; c < endChannel && row < rows; row++) {
       int shift = c - firstChannel;
       column(c, sums, at + row * distance + shift, 0, 1, spare, 0, 0);
       System.arraycopy(spare, 0, out, to + row * outDistance + shift, endChannel - c);
