@@ -128,8 +128,11 @@ public final class Requantizer {
     }
     columns(sums, at, distance, rows, firstChannel, endChannel, out, to, outDistance, spare);
     for (int c : exceptions) {
+      if (c < firstChannel || c >= endChannel) {
+        continue;
+      }
       int shift = c - firstChannel;
-      for (int row = 0; c >= firstChannel && c < endChannel && row < rows; row++) {
+      for (int row = 0; row < rows; row++) {
         storeOne(c, sums, at + row * distance + shift, out, to + row * outDistance + shift);
       }
     }

@@ -286,7 +286,7 @@ public final class Finding {
             .isPresent();
   }
 
-  /** Returns the function of an update and the element that it finds; empty for halves of words. */
+  /** Returns the function of an update; empty if it would compute with less than 32 bits. */
   private static Optional<Pair> pair(Update update, OperandType type) {
     if (update != Update.REPLACE && type.elementSize() != Float.BYTES) {
       return Optional.empty();

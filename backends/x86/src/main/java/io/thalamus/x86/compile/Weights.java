@@ -289,7 +289,7 @@ record Weights(
       return panel;
     }
 
-    /** Has a run write the same. Elements behind the channels become 0. */
+    /** Has a run write a panel of floats. Elements behind the channels become 0. */
     private void write(Spot panel, int channel, int channels, int padded) {
       int row = padded * Float.BYTES;
       if (bias.isPresent()) {

@@ -119,7 +119,7 @@ final class ArgmaxPooling {
     Operand data = node.inOperand(0);
     int none = node.int32(NO_ACTIVATION);
     int one = node.number(data, 1);
-    int place = zeros(node, data, result);
+    int place = Truths.filled(node, data, result, 0);
     for (int i = window.places() - 2; i >= 0; i--) {
       int element = element(node, window, result, i);
       int differs =
@@ -143,12 +143,6 @@ final class ArgmaxPooling {
     return element;
   }
 
-  private static int zeros(Node node, Operand like, Shape shape) {
-    int zeros = node.temporary(like, shape);
-    Strided.broadcast(node, node.number(like, 0), shape, zeros);
-    return zeros;
-  }
-
   private static void unpool(Node node) {
     Window window = window(node);
     Operand data = images(node);
@@ -158,7 +152,7 @@ final class ArgmaxPooling {
             && node.inOperand(1).type() == OperandCode.TENSOR_FLOAT32,
         "its places are " + node.inOperand(1).text() + ", and its values " + data.text());
     int place = node.compute(OperationCode.FLOOR, data, shape, node.in(1));
-    int zeros = zeros(node, data, shape);
+    int zeros = Truths.filled(node, data, shape, 0);
     List<Integer> parts = new ArrayList<>();
     for (int i = 0; i < window.places(); i++) {
       int number = node.number(data, i);
