@@ -126,7 +126,7 @@ final class Activation {
                       product(node, input, node.number(data, (float) Math.sqrt(0.5))));
           int above = sum(node, curve, node.number(data, 1));
           int half = product(node, input, node.number(data, 0.5f));
-          node.emit(OperationCode.MUL, output, half, above, node.int32(0));
+          node.emit(OperationCode.MUL, output, half, above);
         });
   }
 
@@ -139,10 +139,10 @@ final class Activation {
   }
 
   private static int sum(Node node, int a, int b) {
-    return node.compute(OperationCode.ADD, a, a, b, node.int32(0));
+    return node.compute(OperationCode.ADD, a, a, b);
   }
 
   private static int product(Node node, int a, int b) {
-    return node.compute(OperationCode.MUL, a, a, b, node.int32(0));
+    return node.compute(OperationCode.MUL, a, a, b);
   }
 }

@@ -108,7 +108,7 @@ final class ArgmaxPooling {
         node.int32(NO_ACTIVATION));
     int place = place(node, window, result, most);
     int tenth = node.number(data, TENTH);
-    node.emit(OperationCode.ADD, node.out(1), place, tenth, node.int32(NO_ACTIVATION));
+    node.emit(OperationCode.ADD, node.out(1), place, tenth);
   }
 
   /**
@@ -117,7 +117,6 @@ final class ArgmaxPooling {
    */
   private static int place(Node node, Window window, Shape result, int most) {
     Operand data = node.inOperand(0);
-    int none = node.int32(NO_ACTIVATION);
     int one = node.number(data, 1);
     int place = Truths.filled(node, data, result, 0);
     for (int i = window.places() - 2; i >= 0; i--) {
@@ -125,8 +124,8 @@ final class ArgmaxPooling {
       int differs =
           node.compute(OperationCode.NOT_EQUAL, OperandCode.TENSOR_BOOL8, result, element, most);
       int isLater = node.compute(ThalamusExtension.CAST, data, result, differs);
-      int next = node.compute(OperationCode.ADD, place, place, one, none);
-      place = node.compute(OperationCode.MUL, place, isLater, next, none);
+      int next = node.compute(OperationCode.ADD, place, place, one);
+      place = node.compute(OperationCode.MUL, place, isLater, next);
     }
     return place;
   }

@@ -20,7 +20,6 @@ import org.tensorflow.lite.schema.TensorType;
  * ones.
  */
 final class Bits {
-  private static final int NO_ACTIVATION = 0;
   private static final int MAX_RANK = 4;
 
   private Bits() {}
@@ -224,15 +223,14 @@ final class Bits {
     Shape result = rest.length == 0 ? Shape.of(1) : Shape.of(rest);
     long[] strides = StridedCopy.strides(result);
     Arrays.setAll(strides, i -> strides[i] * parts);
-    int none = node.int32(NO_ACTIVATION);
     int sum = -1;
     for (int i = 0; i < parts; i++) {
       int part = node.temporary(source, result);
       Strided.emit(node, whole, result, i, strides, part);
       int low = low(node, part, size);
       int factor = node.int32Vector(1 << i * size * Byte.SIZE);
-      int moved = node.compute(OperationCode.MUL, low, low, factor, none);
-      sum = sum < 0 ? moved : node.compute(OperationCode.ADD, sum, sum, moved, none);
+      int moved = node.compute(OperationCode.MUL, low, low, factor);
+      sum = sum < 0 ? moved : node.compute(OperationCode.ADD, sum, sum, moved);
     }
     return sum;
   }

@@ -18,7 +18,6 @@ import org.tensorflow.lite.schema.StridedSliceOptions;
  * and few devices take them.
  */
 final class Computed {
-  private static final int NO_ACTIVATION = 0;
 
   /** Beyond all indexes: divided by it and rounded down, those below 0 give -1 and others 0. */
   private static final int FAR = Integer.MAX_VALUE;
@@ -172,8 +171,8 @@ final class Computed {
       int inside =
           both(
               node,
-              compared(node, OperationCode.GREATER_EQUAL, distance, 0),
-              compared(node, OperationCode.LESS, distance, size));
+              node.compare(OperationCode.GREATER_EQUAL, distance, node.int32Vector(0)),
+              node.compare(OperationCode.LESS, distance, node.int32Vector(size)));
       int index = within(node, distance, size - 1);
       Operand data = node.operand(update);
       update =
@@ -229,11 +228,10 @@ final class Computed {
 
   /** Where a part begins: what counts from the end and lies before the first is the first. */
   private static int counted(Node node, int index, int size) {
-    int none = node.int32(NO_ACTIVATION);
     int low = node.compute(OperationCode.MAXIMUM, index, index, node.int32Vector(-size));
     int turns = node.compute(ThalamusExtension.FLOOR_DIV, index, low, node.int32Vector(FAR));
-    int past = node.compute(OperationCode.MUL, index, turns, node.int32Vector(size), none);
-    int start = node.compute(OperationCode.SUB, index, low, past, none);
+    int past = node.compute(OperationCode.MUL, index, turns, node.int32Vector(size));
+    int start = node.compute(OperationCode.SUB, index, low, past);
     return within(node, start, size - 1);
   }
 
@@ -241,9 +239,8 @@ final class Computed {
   private static int wrapped(Node node, int index, int size) {
     int whole = node.int32Vector(size);
     int turns = node.compute(ThalamusExtension.FLOOR_DIV, index, index, whole);
-    int none = node.int32(NO_ACTIVATION);
-    int past = node.compute(OperationCode.MUL, index, turns, whole, none);
-    return node.compute(OperationCode.SUB, index, index, past, none);
+    int past = node.compute(OperationCode.MUL, index, turns, whole);
+    return node.compute(OperationCode.SUB, index, index, past);
   }
 
   private static int within(Node node, int index, int most) {
@@ -252,15 +249,7 @@ final class Computed {
   }
 
   private static int pair(Node node, OperationCode code, int first, int second, int size) {
-    return node.compute(
-        code, node.operand(first), Shape.of(size), first, second, node.int32(NO_ACTIVATION));
-  }
-
-  private static int compared(Node node, OperationCode comparison, int vector, int number) {
-    int result =
-        node.temporary(OperandCode.TENSOR_BOOL8, node.operand(vector).shape(), Quantization.NONE);
-    node.emit(comparison, result, vector, node.int32Vector(number));
-    return result;
+    return node.compute(code, node.operand(first), Shape.of(size), first, second);
   }
 
   private static int both(Node node, int first, int second) {

@@ -19,7 +19,6 @@ final class ComputedResize {
   private final boolean isAligned;
   private final boolean isHalf;
   private final boolean isWide;
-  private final int none;
 
   private ComputedResize(Node node, boolean isBilinear, boolean isAligned, boolean isHalf) {
     this.node = node;
@@ -27,7 +26,6 @@ final class ComputedResize {
     this.isBilinear = isBilinear;
     this.isAligned = isAligned;
     this.isHalf = isHalf;
-    this.none = node.int32(0);
   }
 
   /**
@@ -69,15 +67,15 @@ final class ComputedResize {
     int low = node.compute(OperationCode.FLOOR, place, inside);
     int first = taken(image, axis, low);
     int second = taken(image, axis, within(pair(OperationCode.ADD, low, 1), from - 1));
-    int part = node.compute(OperationCode.SUB, place, inside, low, none);
+    int part = node.compute(OperationCode.SUB, place, inside, low);
     for (int i = axis; i < 3; i++) {
       Operand row = node.operand(part);
       Shape shape = i == axis ? Shape.of(0, 1) : Shape.of(0, 1, 1);
       part = node.compute(OperationCode.EXPAND_DIMS, row, shape, part, node.int32(i - axis + 1));
     }
-    int step = node.compute(OperationCode.SUB, first, second, first, none);
-    int added = node.compute(OperationCode.MUL, first, step, part, none);
-    node.emit(OperationCode.ADD, output, first, added, none);
+    int step = node.compute(OperationCode.SUB, first, second, first);
+    int added = node.compute(OperationCode.MUL, first, step, part);
+    node.emit(OperationCode.ADD, output, first, added);
   }
 
   /** The places in the image of all rows or columns of the result. */
@@ -93,9 +91,9 @@ final class ComputedResize {
     if (isWide) {
       return wide(number, length, to);
     }
-    int scale = node.compute(OperationCode.DIV, to, length, to, none);
+    int scale = node.compute(OperationCode.DIV, to, length, to);
     int center = isHalf ? pair(OperationCode.ADD, number, 0.5f) : number;
-    int place = node.compute(OperationCode.MUL, number, center, scale, none);
+    int place = node.compute(OperationCode.MUL, number, center, scale);
     return isHalf && isBilinear ? pair(OperationCode.SUB, place, 0.5f) : place;
   }
 
@@ -103,12 +101,12 @@ final class ComputedResize {
   private int wide(int number, int length, int to) {
     int steps = pair(OperationCode.MUL, length, WideResize.STEPS);
     int half = floor(pair(OperationCode.MUL, to, 0.5f));
-    int sum = node.compute(OperationCode.ADD, to, steps, half, none);
-    int scale = floor(node.compute(OperationCode.DIV, to, sum, to, none));
-    int place = node.compute(OperationCode.MUL, number, number, scale, none);
+    int sum = node.compute(OperationCode.ADD, to, steps, half);
+    int scale = floor(node.compute(OperationCode.DIV, to, sum, to));
+    int place = node.compute(OperationCode.MUL, number, number, scale);
     if (isHalf) {
       int middle = floor(pair(OperationCode.MUL, scale, 0.5f));
-      int moved = node.compute(OperationCode.ADD, place, place, middle, none);
+      int moved = node.compute(OperationCode.ADD, place, place, middle);
       place = pair(OperationCode.SUB, moved, WideResize.STEPS / 2f);
     }
     return pair(OperationCode.MUL, place, 1f / WideResize.STEPS);
@@ -125,7 +123,7 @@ final class ComputedResize {
   }
 
   private int pair(OperationCode code, int operand, float number) {
-    return node.compute(code, operand, operand, node.number(node.operand(operand), number), none);
+    return node.compute(code, operand, operand, node.number(node.operand(operand), number));
   }
 
   private int within(int places, int most) {

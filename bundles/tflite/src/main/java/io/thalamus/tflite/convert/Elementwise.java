@@ -6,7 +6,6 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
-import io.thalamus.model.Quantization;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -19,7 +18,6 @@ import org.tensorflow.lite.schema.SubOptions;
 
 /** Arithmetic, comparisons and logic of two tensors, with broadcasting. */
 final class Elementwise {
-  private static final int NO_ACTIVATION = 0;
 
   private Elementwise() {}
 
@@ -90,7 +88,7 @@ final class Elementwise {
               if (code == OperationCode.DIV) {
                 Integers.divide(node, first, second, result);
               } else {
-                node.emit(code, result, first, second, node.int32(NO_ACTIVATION));
+                node.emit(code, result, first, second);
               }
             });
         return;
@@ -100,14 +98,13 @@ final class Elementwise {
         return;
       }
       int real =
-          node.temporary(
-              OperandCode.TENSOR_FLOAT32, node.operand(output).shape(), Quantization.NONE);
-      node.emit(
-          code,
-          real,
-          FloatFallback.dequantized(node, first),
-          FloatFallback.dequantized(node, second),
-          fused);
+          node.compute(
+              code,
+              OperandCode.TENSOR_FLOAT32,
+              node.operand(output).shape(),
+              FloatFallback.dequantized(node, first),
+              FloatFallback.dequantized(node, second),
+              fused);
       node.emit(OperationCode.QUANTIZE, output, real);
     };
   }
@@ -133,9 +130,8 @@ final class Elementwise {
     int first = node.in(0);
     int second = node.in(1);
     int output = node.out(0);
-    int none = node.int32(NO_ACTIVATION);
-    int difference = node.compute(OperationCode.SUB, output, first, second, none);
-    node.emit(OperationCode.MUL, output, difference, difference, none);
+    int difference = node.compute(OperationCode.SUB, output, first, second);
+    node.emit(OperationCode.MUL, output, difference, difference);
   }
 
   /** NNAPI raises no integers: those to a known power are multiplied. */
@@ -151,12 +147,11 @@ final class Elementwise {
     }
     int exponent = node.onlyInt(1);
     node.require(exponent >= 1 && exponent < Integer.SIZE, "it raises integers to " + exponent);
-    int none = node.int32(NO_ACTIVATION);
     int result = -1;
     for (int bit = Integer.highestOneBit(exponent); bit > 0; bit >>= 1) {
-      result = result < 0 ? base : node.compute(OperationCode.MUL, base, result, result, none);
+      result = result < 0 ? base : node.compute(OperationCode.MUL, base, result, result);
       if ((exponent & bit) != 0 && bit != Integer.highestOneBit(exponent)) {
-        result = node.compute(OperationCode.MUL, base, result, base, none);
+        result = node.compute(OperationCode.MUL, base, result, base);
       }
     }
     node.alias(0, result);
@@ -167,22 +162,20 @@ final class Elementwise {
     int dividend = node.in(0);
     int divisor = node.in(1);
     int output = node.out(0);
-    int none = node.int32(NO_ACTIVATION);
     int quotient = node.compute(ThalamusExtension.FLOOR_DIV, output, dividend, divisor);
-    int whole = node.compute(OperationCode.MUL, output, quotient, divisor, none);
-    node.emit(OperationCode.SUB, output, dividend, whole, none);
+    int whole = node.compute(OperationCode.MUL, output, quotient, divisor);
+    node.emit(OperationCode.SUB, output, dividend, whole);
   }
 
   private static void sum(Node node) {
     node.require(node.inputCount() > 1, "it has fewer than two inputs");
     int total = node.in(0);
-    int none = node.int32(NO_ACTIVATION);
     for (int i = 1; i < node.inputCount(); i++) {
       int next = node.in(i);
       boolean last = i == node.inputCount() - 1;
       int target =
           last ? node.out(0) : node.temporary(node.inOperand(0), node.inOperand(0).shape());
-      node.emit(OperationCode.ADD, target, total, next, none);
+      node.emit(OperationCode.ADD, target, total, next);
       total = target;
     }
   }

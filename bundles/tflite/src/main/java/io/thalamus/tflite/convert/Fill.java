@@ -54,14 +54,18 @@ final class Fill {
             && sizes.isFullySpecified(),
         "it fills a computed shape with " + value.type().text());
     Shape open = Shape.of(new int[sizes.dimension(0)]);
-    int ones = node.temporary(value, open);
-    node.emit(OperationCode.FILL, ones, node.in(input), isReal ? node.float32(1) : node.int32(1));
+    int ones =
+        node.compute(
+            OperationCode.FILL,
+            value,
+            open,
+            node.in(input),
+            isReal ? node.float32(1) : node.int32(1));
     node.emit(
         OperationCode.MUL,
         node.out(0, (OperandCode) value.type(), open, Quantization.NONE),
         ones,
-        element,
-        node.int32(0));
+        element);
   }
 
   /** Zeros as real numbers: what is quantized has its zero point. */

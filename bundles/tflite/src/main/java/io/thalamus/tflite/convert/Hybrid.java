@@ -16,7 +16,6 @@ import org.tensorflow.lite.schema.TensorType;
  * on that grid, and their products with real weights are those of the integers, scaled.
  */
 record Hybrid(Node node) {
-  private static final int NO_ACTIVATION = 0;
   private static final int MAX_RANK = 4;
 
   /** The range of a row of zeros, which only must not be divided by. */
@@ -92,8 +91,7 @@ record Hybrid(Node node) {
 
   /** Numbers in units of a scale, by its reciprocal: a last bit can decide a tie. */
   private int scaled(int real, int scale) {
-    int reciprocal =
-        node.compute(OperationCode.DIV, scale, number(1), scale, node.int32(NO_ACTIVATION));
+    int reciprocal = node.compute(OperationCode.DIV, scale, number(1), scale);
     return paired(OperationCode.MUL, real, reciprocal);
   }
 
@@ -113,6 +111,6 @@ record Hybrid(Node node) {
   }
 
   private int paired(OperationCode code, int first, int second) {
-    return node.compute(code, first, first, second, node.int32(NO_ACTIVATION));
+    return node.compute(code, first, first, second);
   }
 }

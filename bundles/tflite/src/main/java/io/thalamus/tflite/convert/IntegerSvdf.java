@@ -19,7 +19,6 @@ import org.tensorflow.lite.schema.TensorType;
  * nearest one within them, as in the kernels for Arm, and not its low bits, as in the reference.
  */
 final class IntegerSvdf {
-  private static final int NO_ACTIVATION = 0;
   private static final int BIAS = 3;
   private static final int STATE = 4;
 
@@ -153,8 +152,14 @@ final class IntegerSvdf {
     Shape shape = Shape.of(batch * filters, memory - 1);
     int rest = node.temporary(node.operand(stored), shape);
     Strided.emit(node, stored, shape, 1, new long[] {memory, 1}, rest);
-    int next = node.temporary(node.operand(stored), Shape.of(batch * filters, memory));
-    node.emit(ThalamusExtension.CONCATENATION, next, rest, column, node.int32(1));
+    int next =
+        node.compute(
+            ThalamusExtension.CONCATENATION,
+            node.operand(stored),
+            Shape.of(batch * filters, memory),
+            rest,
+            column,
+            node.int32(1));
     return next;
   }
 
@@ -189,7 +194,6 @@ final class IntegerSvdf {
         OperandCode.TENSOR_INT32,
         Shape.of(batch, units),
         Reshape.reshaped(node, sums, Shape.of(batch, units)),
-        node.int32Vector(bias),
-        node.int32(NO_ACTIVATION));
+        node.int32Vector(bias));
   }
 }

@@ -4,7 +4,6 @@ package io.thalamus.tflite.convert;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.StridedCopy;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -16,7 +15,6 @@ import org.tensorflow.lite.schema.ActivationFunctionType;
 
 /** Arithmetic of integers as TensorFlow Lite has it, where NNAPI has it for reals or otherwise. */
 final class Integers {
-  private static final int NO_ACTIVATION = 0;
   private static final int BITS_OF_EXPONENT = 5;
 
   /** The operation on two tensors that a reduction repeats. */
@@ -36,26 +34,25 @@ final class Integers {
   /** A quotient whose fraction is cut off; NNAPI rounds it down. */
   static void divide(Node node, int first, int second, int output) {
     int zero = node.int32Vector(0);
-    int isFirstBelow = compared(node, OperationCode.LESS, first, zero);
-    int isSecondBelow = compared(node, OperationCode.LESS, second, zero);
+    int isFirstBelow = node.compare(OperationCode.LESS, first, zero);
+    int isSecondBelow = node.compare(OperationCode.LESS, second, zero);
     Shape shape = node.operand(output).shape();
-    int isNegative = node.temporary(OperandCode.TENSOR_BOOL8, shape, Quantization.NONE);
-    node.emit(OperationCode.NOT_EQUAL, isNegative, isFirstBelow, isSecondBelow);
-    int none = node.int32(NO_ACTIVATION);
+    int isNegative =
+        node.compute(
+            OperationCode.NOT_EQUAL, OperandCode.TENSOR_BOOL8, shape, isFirstBelow, isSecondBelow);
     int size =
         node.compute(
             OperationCode.DIV,
             output,
             node.compute(OperationCode.ABS, first, first),
-            node.compute(OperationCode.ABS, second, second),
-            none);
-    int turned = node.compute(OperationCode.SUB, output, zero, size, none);
+            node.compute(OperationCode.ABS, second, second));
+    int turned = node.compute(OperationCode.SUB, output, zero, size);
     node.emit(OperationCode.SELECT, output, isNegative, turned, size);
   }
 
   /** Writes integers through an activation, which NNAPI fuses with operations on reals only. */
   static void activated(Node node, byte activation, int output, IntConsumer emission) {
-    if (node.fused(activation) == NO_ACTIVATION) {
+    if (node.fused(activation) == 0) {
       emission.accept(output);
       return;
     }
@@ -70,11 +67,6 @@ final class Integers {
     int most = activation == ActivationFunctionType.RELU6 ? 6 : 1;
     int limited = node.compute(OperationCode.MAXIMUM, result, result, node.int32Vector(least));
     node.emit(OperationCode.MINIMUM, output, limited, node.int32Vector(most));
-  }
-
-  private static int compared(Node node, OperationCode code, int first, int second) {
-    Shape shape = node.operand(first).shape();
-    return node.compute(code, OperandCode.TENSOR_BOOL8, shape, first, second);
   }
 
   /** Returns whether a reduction of integers can be done here. */
@@ -144,50 +136,50 @@ final class Integers {
    * beyond 32 bits: for these only it counts whether an exponent is even.
    */
   static void power(Node node, int base, int exponent, int output) {
-    int none = node.int32(NO_ACTIVATION);
     int two = node.int32Vector(2);
     int one = node.int32Vector(1);
     int past =
         node.compute(
             ThalamusExtension.FLOOR_DIV,
             exponent,
-            node.compute(OperationCode.SUB, exponent, exponent, node.int32Vector(30), none),
+            node.compute(OperationCode.SUB, exponent, exponent, node.int32Vector(30)),
             two);
     int pairs = node.compute(OperationCode.MAXIMUM, exponent, past, node.int32Vector(0));
-    int even = node.compute(OperationCode.MUL, exponent, pairs, two, none);
-    int left = node.compute(OperationCode.SUB, exponent, exponent, even, none);
+    int even = node.compute(OperationCode.MUL, exponent, pairs, two);
+    int left = node.compute(OperationCode.SUB, exponent, exponent, even);
     int square = base;
     int result = -1;
     for (int bit = 0; bit < BITS_OF_EXPONENT; bit++) {
       int half = node.compute(ThalamusExtension.FLOOR_DIV, exponent, left, two);
-      int whole = node.compute(OperationCode.MUL, exponent, half, two, none);
-      int isSet = node.compute(OperationCode.SUB, exponent, left, whole, none);
-      int more = node.compute(OperationCode.SUB, base, square, one, none);
-      int added = node.compute(OperationCode.MUL, output, more, isSet, none);
-      int factor = node.compute(OperationCode.ADD, output, added, one, none);
+      int whole = node.compute(OperationCode.MUL, exponent, half, two);
+      int isSet = node.compute(OperationCode.SUB, exponent, left, whole);
+      int more = node.compute(OperationCode.SUB, base, square, one);
+      int added = node.compute(OperationCode.MUL, output, more, isSet);
+      int factor = node.compute(OperationCode.ADD, output, added, one);
       boolean isLast = bit == BITS_OF_EXPONENT - 1;
       if (isLast) {
-        node.emit(OperationCode.MUL, output, result, factor, none);
+        node.emit(OperationCode.MUL, output, result, factor);
       } else {
-        result =
-            result < 0 ? factor : node.compute(OperationCode.MUL, output, result, factor, none);
+        result = result < 0 ? factor : node.compute(OperationCode.MUL, output, result, factor);
         left = half;
-        square = node.compute(OperationCode.MUL, base, square, square, none);
+        square = node.compute(OperationCode.MUL, base, square, square);
       }
     }
   }
 
   private static int pair(Node node, OperationCode code, int first, int second) {
-    OperationCode operation = PAIRS.get(code);
-    boolean isFused = operation == OperationCode.ADD || operation == OperationCode.MUL;
-    return isFused
-        ? node.compute(operation, first, first, second, node.int32(NO_ACTIVATION))
-        : node.compute(operation, first, first, second);
+    return node.compute(PAIRS.get(code), first, first, second);
   }
 
   private static int joined(Node node, int first, int second, int rows, int width) {
-    int all = node.temporary(node.operand(first), Shape.of(rows, width));
-    node.emit(ThalamusExtension.CONCATENATION, all, first, second, node.int32(0));
+    int all =
+        node.compute(
+            ThalamusExtension.CONCATENATION,
+            node.operand(first),
+            Shape.of(rows, width),
+            first,
+            second,
+            node.int32(0));
     return all;
   }
 

@@ -87,17 +87,18 @@ final class MatrixMultiply {
     int bias = Weights.bias(node, 0, 2, filter, shape.dimension(0));
     int image = Reshape.reshaped(node, node.in(0), Shape.of(rows, 1, 1, columns(shape)));
     int output = output(node, node.shapeOf(0), shape);
-    int result = node.temporary(node.operand(output), Shape.of(rows, 1, 1, shape.dimension(0)));
-    node.emit(
-        OperationCode.CONV_2D,
-        result,
-        image,
-        filter,
-        bias,
-        node.int32(VALID),
-        node.int32(1),
-        node.int32(1),
-        node.int32(activation));
+    int result =
+        node.compute(
+            OperationCode.CONV_2D,
+            node.operand(output),
+            Shape.of(rows, 1, 1, shape.dimension(0)),
+            image,
+            filter,
+            bias,
+            node.int32(VALID),
+            node.int32(1),
+            node.int32(1),
+            node.int32(activation));
     Reshape.emit(node, result, output);
   }
 

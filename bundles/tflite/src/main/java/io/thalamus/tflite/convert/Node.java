@@ -24,6 +24,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.IntConsumer;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
@@ -36,10 +37,17 @@ import org.tensorflow.lite.schema.ActivationFunctionType;
 final class Node {
   private static final int MAX_OPTIONS = 1 << 16;
 
+  /** Operations of two tensors that take the activation which they fuse as a third input. */
+  private static final Set<OperationType> FUSING =
+      Set.of(OperationCode.ADD, OperationCode.SUB, OperationCode.MUL, OperationCode.DIV);
+
   private final GraphConverter graph;
   private final FlatOperator operator;
   private final Reading reading;
   private final List<Computed> computed = new ArrayList<>();
+
+  /** The operand that says that nothing is fused; -1 until one is needed. */
+  private int noActivation = -1;
 
   /** The types in which an operator sees its inputs and outputs. */
   enum Reading {
@@ -459,14 +467,23 @@ final class Node {
     return result;
   }
 
+  /** Adds a comparison of two tensors that has the shape of the first, and returns the result. */
+  int compare(OperationCode comparison, int first, int second) {
+    return compute(comparison, OperandCode.TENSOR_BOOL8, operand(first).shape(), first, second);
+  }
+
   /**
-   * Adds an operation.
+   * Adds an operation; ADD, SUB, MUL and DIV of two inputs fuse no activation.
    *
    * @throws Refusal where NNAPI does not allow it with these operands, or it computes another shape
    *     than the file says
    */
   void emit(OperationType operation, List<Integer> inputs, List<Integer> outputs) {
-    if (outputs.size() != 1 || !RankReduction.emit(this, operation, inputs, outputs.getFirst())) {
+    if (FUSING.contains(operation) && inputs.size() == 2) {
+      noActivation = noActivation < 0 ? int32(0) : noActivation;
+      emit(operation, List.of(inputs.get(0), inputs.get(1), noActivation), outputs);
+    } else if (outputs.size() != 1
+        || !RankReduction.emit(this, operation, inputs, outputs.getFirst())) {
       graph.emit(operation, inputs, outputs);
     }
   }

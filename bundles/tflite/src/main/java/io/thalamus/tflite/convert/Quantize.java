@@ -49,19 +49,18 @@ final class Quantize {
     float high = (last - zero) * step;
     int input = node.in(0);
     Operand data = node.operand(input);
-    int none = node.int32(0);
     int bounded =
         node.compute(
             OperationCode.MINIMUM,
             input,
             node.compute(OperationCode.MAXIMUM, input, input, node.number(data, low)),
             node.number(data, high));
-    int above = node.compute(OperationCode.SUB, input, bounded, node.number(data, low), none);
-    int steps = node.compute(OperationCode.MUL, input, above, node.number(data, 1 / step), none);
-    int half = node.compute(OperationCode.ADD, input, steps, node.number(data, 0.5f), none);
+    int above = node.compute(OperationCode.SUB, input, bounded, node.number(data, low));
+    int steps = node.compute(OperationCode.MUL, input, above, node.number(data, 1 / step));
+    int half = node.compute(OperationCode.ADD, input, steps, node.number(data, 0.5f));
     int whole = node.compute(OperationCode.FLOOR, input, half);
-    int back = node.compute(OperationCode.MUL, input, whole, node.number(data, step), none);
-    node.emit(OperationCode.ADD, node.out(0), back, node.number(data, low), none);
+    int back = node.compute(OperationCode.MUL, input, whole, node.number(data, step));
+    node.emit(OperationCode.ADD, node.out(0), back, node.number(data, low));
   }
 
   /** NNAPI casts no truth values: they choose between 0 and 1, and come of comparing with 0. */
@@ -78,8 +77,8 @@ final class Quantize {
     if (toBool == fromBool) {
       boolean isSmall = isSmall(from) || isSmall(to);
       if (isSmall && to.type() == OperandCode.TENSOR_FLOAT16) {
-        int real = node.temporary(OperandCode.TENSOR_FLOAT32, from.shape(), Quantization.NONE);
-        node.emit(ThalamusExtension.CAST, real, input);
+        int real =
+            node.compute(ThalamusExtension.CAST, OperandCode.TENSOR_FLOAT32, from.shape(), input);
         node.emit(OperationCode.CAST, output, real);
         return;
       }

@@ -16,7 +16,6 @@ import org.tensorflow.lite.schema.RandomOptions;
  * seeds, they are 0.
  */
 final class RandomNumbers {
-  private static final int NO_ACTIVATION = 0;
   private static final int MOST_CLASSES = 4096;
 
   private RandomNumbers() {}
@@ -67,16 +66,13 @@ final class RandomNumbers {
         "it draws %s numbers of data of shape %s".formatted(samples, data.shape()));
     int batch = data.shape().dimension(0);
     int classes = data.shape().dimension(1);
-    int none = node.int32(NO_ACTIVATION);
     Shape column = Shape.of(batch, 1);
     int largest =
         node.compute(
             OperationCode.REDUCE_MAX, data, column, logits, node.int32Vector(1), node.bool(true));
     int shares =
         node.compute(
-            OperationCode.EXP,
-            logits,
-            node.compute(OperationCode.SUB, logits, logits, largest, none));
+            OperationCode.EXP, logits, node.compute(OperationCode.SUB, logits, logits, largest));
     float[] triangle = room(node, (long) classes * classes);
     for (int i = 0; i < classes; i++) {
       for (int j = 0; j <= i; j++) {
@@ -90,15 +86,14 @@ final class RandomNumbers {
             shares,
             node.float32Tensor(Shape.of(classes, classes), triangle),
             node.float32Tensor(Shape.of(classes), new float[classes]),
-            none);
+            node.int32(0));
     int total = node.temporary(data, column);
     Strided.emit(node, sums, column, classes - 1, new long[] {classes, 1}, total);
     float[] points = room(node, (long) batch * samples);
     generator(node).doubles(points);
     Shape drawn = Shape.of(batch, samples);
     int sought =
-        node.compute(
-            OperationCode.MUL, data, drawn, node.float32Tensor(drawn, points), total, none);
+        node.compute(OperationCode.MUL, data, drawn, node.float32Tensor(drawn, points), total);
     int found =
         Truths.count(
             node,

@@ -93,16 +93,14 @@ final class Rearrange {
     int batches = shape.dimension(batchAxis);
     int steps = shape.dimension(along);
     Shape each = Shape.of(batches, steps);
-    int none = node.int32(0);
     int[] range = node.constants().range(steps, node.output(0));
     int places = node.temporary(OperandCode.TENSOR_INT32, each, Quantization.NONE);
     Strided.broadcast(node, node.int32Tensor(Shape.of(1, steps), range), each, places);
     int lengths = Reshape.reshaped(node, node.in(1), Shape.of(batches, 1));
-    int isTurned = node.temporary(OperandCode.TENSOR_BOOL8, each, Quantization.NONE);
-    node.emit(OperationCode.LESS, isTurned, places, lengths);
-    int next =
-        node.compute(OperationCode.ADD, places, places, node.int32Tensor(Shape.of(1, 1), 1), none);
-    int turned = node.compute(OperationCode.SUB, places, lengths, next, none);
+    int isTurned =
+        node.compute(OperationCode.LESS, OperandCode.TENSOR_BOOL8, each, places, lengths);
+    int next = node.compute(OperationCode.ADD, places, places, node.int32Tensor(Shape.of(1, 1), 1));
+    int turned = node.compute(OperationCode.SUB, places, lengths, next);
     int chosen = node.compute(OperationCode.SELECT, places, isTurned, turned, places);
     int cells = Math.multiplyExact(batches, steps);
     int[] starts =
@@ -111,11 +109,7 @@ final class Rearrange {
             .toArray();
     int rows =
         node.compute(
-            OperationCode.ADD,
-            chosen,
-            chosen,
-            node.int32Tensor(Shape.of(batches, 1), starts),
-            none);
+            OperationCode.ADD, chosen, chosen, node.int32Tensor(Shape.of(batches, 1), starts));
     int[] order =
         IntStream.concat(
                 IntStream.of(batchAxis, along),

@@ -114,27 +114,30 @@ final class Reshape {
   private static void reshapeOpen(Node node, int input, int[] wanted) {
     Shape open = node.operand(input).shape();
     Shape shape = Shape.of(nonNegative(wanted));
-    int none = node.int32(0);
     int half = node.int32Vector(1 << 16);
     Operand like = node.operand(input);
     int high = node.compute(ThalamusExtension.FLOOR_DIV, like, open, input, half);
-    int whole = node.compute(OperationCode.MUL, like, open, high, half, none);
-    int low = node.compute(OperationCode.SUB, like, open, input, whole, none);
+    int whole = node.compute(OperationCode.MUL, like, open, high, half);
+    int low = node.compute(OperationCode.SUB, like, open, input, whole);
     int[] parts = {high, low};
     for (int i = 0; i < parts.length; i++) {
       int real = node.compute(OperationCode.CAST, OperandCode.TENSOR_FLOAT32, open, parts[i]);
-      int moved = node.temporary(OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE);
-      node.emit(OperationCode.RESHAPE, moved, real, node.int32Vector(wanted));
+      int moved =
+          node.compute(
+              OperationCode.RESHAPE,
+              OperandCode.TENSOR_FLOAT32,
+              shape,
+              real,
+              node.int32Vector(wanted));
       parts[i] = node.temporary(OperandCode.TENSOR_INT32, shape, Quantization.NONE);
       node.emit(OperationCode.CAST, parts[i], moved);
     }
-    int back = node.compute(OperationCode.MUL, like, shape, parts[0], half, none);
+    int back = node.compute(OperationCode.MUL, like, shape, parts[0], half);
     node.emit(
         OperationCode.ADD,
         node.out(0, OperandCode.TENSOR_INT32, shape, Quantization.NONE),
         back,
-        parts[1],
-        none);
+        parts[1]);
   }
 
   /** The shape of the result, of which one dimension may be -1. */

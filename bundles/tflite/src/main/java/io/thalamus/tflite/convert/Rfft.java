@@ -72,9 +72,8 @@ final class Rfft {
       int rows = Reshape.reshaped(node, turned, Shape.of(images * bins, height));
       parts[i] = product(node, rows, images * bins, height, length, length, i % 2 == 0);
     }
-    int none = node.int32(NO_ACTIVATION);
-    int sum = node.compute(OperationCode.SUB, parts[0], parts[0], parts[3], none);
-    int turn = node.compute(OperationCode.ADD, parts[0], parts[1], parts[2], none);
+    int sum = node.compute(OperationCode.SUB, parts[0], parts[0], parts[3]);
+    int turn = node.compute(OperationCode.ADD, parts[0], parts[1], parts[2]);
     Shape columns = Shape.of(images, bins, length);
     return new Complex(
         Strided.permuted(node, Reshape.reshaped(node, sum, columns), 0, 2, 1),
@@ -109,16 +108,13 @@ final class Rfft {
 
   private static void absolute(Node node) {
     Complex input = node.complex(0);
-    int none = node.int32(NO_ACTIVATION);
-    int squares = square(node, input.real(), none);
-    int sum =
-        node.compute(
-            OperationCode.ADD, squares, squares, square(node, input.imaginary(), none), none);
+    int squares = square(node, input.real());
+    int sum = node.compute(OperationCode.ADD, squares, squares, square(node, input.imaginary()));
     emit(node, node.compute(OperationCode.SQRT, sum, sum), input.shape());
   }
 
-  private static int square(Node node, int operand, int none) {
-    return node.compute(OperationCode.MUL, operand, operand, operand, none);
+  private static int square(Node node, int operand) {
+    return node.compute(OperationCode.MUL, operand, operand, operand);
   }
 
   private static void part(Node node, ToIntFunction<Complex> choice) {

@@ -17,7 +17,6 @@ import org.tensorflow.lite.schema.TensorType;
  * NNAPI's integers have 32, so that it is the sum of four products of halves.
  */
 final class ScaledIntegers {
-  private static final int NO_ACTIVATION = 0;
 
   /** Bits of the lower half of an integer and of a factor; together those of a mantissa. */
   private static final int LOW_BITS = 15;
@@ -90,8 +89,7 @@ final class ScaledIntegers {
 
   private static int rest(Node node, int integers, int shifted, int bits) {
     int whole = number(node, OperationCode.MUL, shifted, 1 << bits);
-    int none = node.int32(NO_ACTIVATION);
-    return node.compute(OperationCode.SUB, integers, integers, whole, none);
+    return node.compute(OperationCode.SUB, integers, integers, whole);
   }
 
   private static int shifted(Node node, int integers, int bits) {
@@ -100,14 +98,14 @@ final class ScaledIntegers {
 
   private static int number(Node node, OperationCode code, int integers, int number) {
     int operand = node.int32Vector(number);
-    return node.compute(code, integers, integers, operand, node.int32(NO_ACTIVATION));
+    return node.compute(code, integers, integers, operand);
   }
 
   /** Returns the sum of integers. */
   static int sum(Node node, int first, int... others) {
     int sum = first;
     for (int other : others) {
-      sum = node.compute(OperationCode.ADD, sum, sum, other, node.int32(NO_ACTIVATION));
+      sum = node.compute(OperationCode.ADD, sum, sum, other);
     }
     return sum;
   }

@@ -168,12 +168,7 @@ final class Selection {
     int flat = Reshape.reshaped(node, node.in(1), Shape.of(batch, picked));
     int[] starts = IntStream.range(0, batch).map(i -> i * size).toArray();
     int places =
-        node.compute(
-            OperationCode.ADD,
-            flat,
-            flat,
-            node.int32Tensor(Shape.of(batch, 1), starts),
-            node.int32(0));
+        node.compute(OperationCode.ADD, flat, flat, node.int32Tensor(Shape.of(batch, 1), starts));
     int result = node.temporary(data, Shape.of(batch * picked, between * rest));
     int vector = Reshape.reshaped(node, places, Shape.of(batch * picked));
     node.emit(OperationCode.GATHER, result, rows, node.int32(0), vector);
@@ -236,8 +231,8 @@ final class Selection {
       node.builder().reshape(places, Shape.of(along));
     }
     int column = Reshape.reshaped(node, node.in(0), Shape.of(spread));
-    int found = node.temporary(OperandCode.TENSOR_BOOL8, Shape.of(full), Quantization.NONE);
-    node.emit(OperationCode.EQUAL, found, column, places);
+    int found =
+        node.compute(OperationCode.EQUAL, OperandCode.TENSOR_BOOL8, Shape.of(full), column, places);
     int on = repeated(node, 2, Shape.of(full));
     int off = repeated(node, 3, Shape.of(full));
     choose(node, List.of(found, on, off), node.out(0));
@@ -287,7 +282,7 @@ final class Selection {
     node.emit(OperationCode.TOPK_V2, List.of(turned, node.int32(k)), List.of(sorted, fromEnd));
     int places = isKnown ? node.out(1) : node.temporary(node.operand(fromEnd), found);
     int end = node.int32Vector(length - 1);
-    node.emit(OperationCode.SUB, places, end, fromEnd, node.int32(0));
+    node.emit(OperationCode.SUB, places, end, fromEnd);
     if (isKnown) {
       return;
     }
@@ -330,15 +325,15 @@ final class Selection {
         "it sorts " + data.type().text() + " of a size that is not known beforehand");
     Shape open = data.shape();
     int rank = unique(node, node.in(0), 2);
-    int isThere = node.temporary(OperandCode.TENSOR_BOOL8, open, Quantization.NONE);
-    node.emit(OperationCode.GREATER_EQUAL, isThere, rank, node.int32Vector(0));
+    int isThere =
+        node.compute(
+            OperationCode.GREATER_EQUAL, OperandCode.TENSOR_BOOL8, open, rank, node.int32Vector(0));
     int place = Sizes.places(node, isThere);
     int most = node.int32Vector(MOST_SORTED);
     int beyond = node.compute(ThalamusExtension.FLOOR_DIV, rank, place, most);
     int factor = node.compute(OperationCode.GATHER, rank, most, node.int32(0), beyond);
-    int none = node.int32(0);
-    int weight = node.compute(OperationCode.MUL, rank, rank, factor, none);
-    int order = unique(node, node.compute(OperationCode.SUB, rank, place, weight, none), 1);
+    int weight = node.compute(OperationCode.MUL, rank, rank, factor);
+    int order = unique(node, node.compute(OperationCode.SUB, rank, place, weight), 1);
     int sorted = node.compute(OperationCode.GATHER, data, open, node.in(0), node.int32(0), order);
     take(node, sorted, order, Reshape.reshaped(node, node.in(1), Shape.of(1)));
   }

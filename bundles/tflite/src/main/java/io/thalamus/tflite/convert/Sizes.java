@@ -13,7 +13,6 @@ import org.tensorflow.lite.schema.TensorType;
 
 /** Operators whose inputs say how large their results are: RANGE, BROADCAST_ARGS, FILL. */
 final class Sizes {
-  private static final int NO_ACTIVATION = 0;
 
   /** The shape of what has no sizes. */
   private static final int[] SCALAR = {0};
@@ -45,20 +44,15 @@ final class Sizes {
       int reals = node.compute(OperationCode.CAST, type, Shape.of(0), places);
       places = reals;
     }
-    int steps = node.temporary(type, Shape.of(0), Quantization.NONE);
-    node.emit(OperationCode.MUL, steps, places, step, node.int32(NO_ACTIVATION));
-    node.emit(
-        OperationCode.ADD,
-        node.out(0, type, Shape.of(0), Quantization.NONE),
-        steps,
-        start,
-        node.int32(NO_ACTIVATION));
+    int steps = node.compute(OperationCode.MUL, type, Shape.of(0), places, step);
+    node.emit(OperationCode.ADD, node.out(0, type, Shape.of(0), Quantization.NONE), steps, start);
   }
 
   /** The numbers from 0 on, as many as an execution tells. */
   static int counted(Node node, int count) {
-    int ones = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0), Quantization.NONE);
-    node.emit(OperationCode.FILL, ones, count, node.int32(1));
+    int ones =
+        node.compute(
+            OperationCode.FILL, OperandCode.TENSOR_INT32, Shape.of(0), count, node.int32(1));
     return places(node, ones);
   }
 
@@ -67,10 +61,20 @@ final class Sizes {
    * {@code [1, count]}, of which {@code GATHER_ND} takes the only row.
    */
   static int places(Node node, int ones) {
-    int row = node.temporary(OperandCode.TENSOR_INT32, Shape.of(1, 0), Quantization.NONE);
-    node.emit(ThalamusExtension.NON_ZERO, row, ones, node.bool(true));
-    int places = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0), Quantization.NONE);
-    node.emit(ThalamusExtension.GATHER_ND, places, row, node.int32Vector(0));
+    int row =
+        node.compute(
+            ThalamusExtension.NON_ZERO,
+            OperandCode.TENSOR_INT32,
+            Shape.of(1, 0),
+            ones,
+            node.bool(true));
+    int places =
+        node.compute(
+            ThalamusExtension.GATHER_ND,
+            OperandCode.TENSOR_INT32,
+            Shape.of(0),
+            row,
+            node.int32Vector(0));
     return places;
   }
 
@@ -110,22 +114,24 @@ final class Sizes {
 
   /** {@code max(0, -floor((start - limit) / step))}, which rounds up. */
   private static int count(Node node, int start, int limit, int step) {
-    int none = node.int32(NO_ACTIVATION);
     int zero = node.int32Vector(0);
-    int back = node.compute(OperationCode.SUB, start, start, limit, none);
+    int back = node.compute(OperationCode.SUB, start, start, limit);
     int below = node.compute(ThalamusExtension.FLOOR_DIV, start, back, step);
-    int count = node.compute(OperationCode.SUB, start, zero, below, none);
+    int count = node.compute(OperationCode.SUB, start, zero, below);
     return node.compute(OperationCode.MAXIMUM, start, count, zero);
   }
 
   private static int countOfReals(Node node, int start, int limit, int step) {
-    int none = node.int32(NO_ACTIVATION);
-    int back = node.compute(OperationCode.SUB, start, start, limit, none);
+    int back = node.compute(OperationCode.SUB, start, start, limit);
     int below =
         node.compute(
-            OperationCode.FLOOR, start, node.compute(OperationCode.DIV, start, back, step, none));
-    int count = node.temporary(OperandCode.TENSOR_INT32, Shape.of(1), Quantization.NONE);
-    node.emit(OperationCode.CAST, count, node.compute(OperationCode.NEG, start, below));
+            OperationCode.FLOOR, start, node.compute(OperationCode.DIV, start, back, step));
+    int count =
+        node.compute(
+            OperationCode.CAST,
+            OperandCode.TENSOR_INT32,
+            Shape.of(1),
+            node.compute(OperationCode.NEG, start, below));
     return node.compute(OperationCode.MAXIMUM, count, count, node.int32Vector(0));
   }
 
@@ -140,8 +146,13 @@ final class Sizes {
     int rank = Math.max(length(node, 0), length(node, 1));
     int first = extended(node, 0, rank);
     int second = extended(node, 1, rank);
-    int isOne = node.temporary(OperandCode.TENSOR_BOOL8, Shape.of(rank), Quantization.NONE);
-    node.emit(OperationCode.EQUAL, isOne, first, node.int32Vector(1));
+    int isOne =
+        node.compute(
+            OperationCode.EQUAL,
+            OperandCode.TENSOR_BOOL8,
+            Shape.of(rank),
+            first,
+            node.int32Vector(1));
     node.emit(OperationCode.SELECT, node.out(0), isOne, second, first);
   }
 

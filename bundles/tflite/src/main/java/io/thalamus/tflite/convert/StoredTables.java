@@ -107,12 +107,12 @@ final class StoredTables {
   /** The places of stored integers in such a table. */
   private static int places(Node node, int input) {
     Operand data = node.operand(input);
-    int places = node.temporary(OperandCode.TENSOR_INT32, data.shape(), Quantization.NONE);
-    node.emit(ThalamusExtension.CAST, places, input);
+    int places =
+        node.compute(ThalamusExtension.CAST, OperandCode.TENSOR_INT32, data.shape(), input);
     int first = IntRange.of((OperandCode) data.type()).min();
     return first == 0
         ? places
-        : node.compute(OperationCode.ADD, places, places, node.int32Vector(-first), node.int32(0));
+        : node.compute(OperationCode.ADD, places, places, node.int32Vector(-first));
   }
 
   /** A function of one number, which may tell apart what no result of a scale stands for. */

@@ -18,7 +18,6 @@ import org.tensorflow.lite.schema.BuiltinOperator;
  */
 final class Suppression {
   private static final int CORNERS = 4;
-  private static final int NO_ACTIVATION = 0;
 
   /** Rounds that stand one after the other in a program. */
   private static final int MOST_ROUNDS = 256;
@@ -28,14 +27,12 @@ final class Suppression {
   private final int scores;
   private final int count;
   private final int most;
-  private final int none;
 
   private Suppression(Node node) {
     this.node = node;
     this.boxes = node.in(0);
     this.scores = node.in(1);
     this.most = node.onlyInt(2);
-    this.none = node.int32(NO_ACTIVATION);
     Shape shape = node.operand(boxes).shape();
     node.require(
         shape.rank() == 2
@@ -79,46 +76,64 @@ final class Suppression {
 
   /** Places that are found count from 1 on the way, so that those that are left are 0. */
   private void hard(int countOutput) {
-    int found = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0, 3), Quantization.NONE);
-    node.emit(
-        ThalamusExtension.NON_MAX_SUPPRESSION,
-        found,
-        Reshape.reshaped(node, boxes, Shape.of(1, count, CORNERS)),
-        Reshape.reshaped(node, scores, Shape.of(1, 1, count)),
-        node.int32Vector(most),
-        overlap(),
-        limit(4),
-        node.bool(false));
-    int column = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0, 1), Quantization.NONE);
-    node.emit(OperationCode.GATHER, column, found, node.int32(1), node.int32Vector(2));
-    int counted = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0, 1), Quantization.NONE);
-    node.emit(OperationCode.ADD, counted, column, node.int32Tensor(Shape.of(1, 1), 1), none);
+    int found =
+        node.compute(
+            ThalamusExtension.NON_MAX_SUPPRESSION,
+            OperandCode.TENSOR_INT32,
+            Shape.of(0, 3),
+            Reshape.reshaped(node, boxes, Shape.of(1, count, CORNERS)),
+            Reshape.reshaped(node, scores, Shape.of(1, 1, count)),
+            node.int32Vector(most),
+            overlap(),
+            limit(4),
+            node.bool(false));
+    int column =
+        node.compute(
+            OperationCode.GATHER,
+            OperandCode.TENSOR_INT32,
+            Shape.of(0, 1),
+            found,
+            node.int32(1),
+            node.int32Vector(2));
+    int counted =
+        node.compute(
+            OperationCode.ADD,
+            OperandCode.TENSOR_INT32,
+            Shape.of(0, 1),
+            column,
+            node.int32Tensor(Shape.of(1, 1), 1));
     int longer = node.temporary(OperandCode.TENSOR_INT32, Shape.of(0, 1), Quantization.NONE);
     int zeros = Truths.filled(node, node.operand(column), Shape.of(most, 1), 0);
     node.emit(ThalamusExtension.CONCATENATION, longer, counted, zeros, node.int32(0));
     Shape rows = Shape.of(most, 1);
-    int all = node.temporary(OperandCode.TENSOR_INT32, rows, Quantization.NONE);
-    node.emit(OperationCode.SLICE, all, longer, node.int32Vector(0, 0), node.int32Vector(most, 1));
+    int all =
+        node.compute(
+            OperationCode.SLICE,
+            OperandCode.TENSOR_INT32,
+            rows,
+            longer,
+            node.int32Vector(0, 0),
+            node.int32Vector(most, 1));
     int places = Reshape.reshaped(node, all, Shape.of(most));
     int isFound =
         Truths.reals(
             node,
             Truths.compared(
                 node, OperationCode.GREATER, places, node.int32Vector(0), Shape.of(most)));
-    int less = node.compute(OperationCode.SUB, places, places, node.int32Vector(1), none);
+    int less = node.compute(OperationCode.SUB, places, places, node.int32Vector(1));
     int indexes = node.compute(OperationCode.MAXIMUM, places, less, node.int32Vector(0));
     give(indexes, isFound);
     if (countOutput == 2) {
       Operand like = node.operand(isFound);
       int picked =
           node.compute(OperationCode.GATHER, like, Shape.of(most), scores, node.int32(0), indexes);
-      node.emit(OperationCode.MUL, node.out(1), picked, isFound, none);
+      node.emit(OperationCode.MUL, node.out(1), picked, isFound);
     }
     number(isFound, countOutput);
   }
 
   private void give(int places, int isFound) {
-    node.emit(OperationCode.MUL, node.out(0), places, whole(isFound, Shape.of(most)), none);
+    node.emit(OperationCode.MUL, node.out(0), places, whole(isFound, Shape.of(most)));
   }
 
   private int whole(int reals, Shape shape) {
@@ -138,14 +153,11 @@ final class Suppression {
   }
 
   private int pair(OperationCode code, int first, int second) {
-    boolean isFused = code != OperationCode.MAXIMUM && code != OperationCode.MINIMUM;
     Operand like = node.operand(scores);
     Shape wide = node.operand(first).shape();
     Shape other = node.operand(second).shape();
     Shape shape = wide.elementCount() < other.elementCount() ? other : wide;
-    return isFused
-        ? node.compute(code, like, shape, first, second, none)
-        : node.compute(code, like, shape, first, second);
+    return node.compute(code, like, shape, first, second);
   }
 
   /** A corner's coordinate of all boxes, or of one. */
@@ -223,15 +235,16 @@ final class Suppression {
       int squares = pair(OperationCode.MUL, overlaps, overlaps);
       int exponents = pair(OperationCode.MUL, squares, value(scale));
       int factors = node.compute(OperationCode.EXP, exponents, exponents);
-      int isGone = node.temporary(OperandCode.TENSOR_BOOL8, each, Quantization.NONE);
-      node.emit(
-          OperationCode.LOGICAL_OR,
-          isGone,
-          Truths.compared(node, OperationCode.GREATER_EQUAL, overlaps, hidden, each),
-          Truths.compared(node, OperationCode.EQUAL, places, place, each));
+      int isGone =
+          node.compute(
+              OperationCode.LOGICAL_OR,
+              OperandCode.TENSOR_BOOL8,
+              each,
+              Truths.compared(node, OperationCode.GREATER_EQUAL, overlaps, hidden, each),
+              Truths.compared(node, OperationCode.EQUAL, places, place, each));
       int fallen = Truths.compared(node, OperationCode.LESS_EQUAL, left, least, each);
-      int out = node.temporary(OperandCode.TENSOR_BOOL8, each, Quantization.NONE);
-      node.emit(OperationCode.LOGICAL_OR, out, isGone, fallen);
+      int out =
+          node.compute(OperationCode.LOGICAL_OR, OperandCode.TENSOR_BOOL8, each, isGone, fallen);
       int lower = pair(OperationCode.MUL, left, factors);
       left = node.compute(OperationCode.SELECT, like, each, out, lowest, lower);
     }
@@ -240,7 +253,7 @@ final class Suppression {
         Truths.reals(
             node, Truths.compared(node, OperationCode.GREATER, found, least, Shape.of(most)));
     give(joined(taken, OperandCode.TENSOR_INT32), isFound);
-    node.emit(OperationCode.MUL, node.out(1), found, isFound, none);
+    node.emit(OperationCode.MUL, node.out(1), found, isFound);
     number(isFound, 2);
   }
 

@@ -2,7 +2,6 @@
 package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Operand;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import org.tensorflow.lite.schema.BuiltinOperator;
 
@@ -53,14 +52,14 @@ final class UnaryMath {
 
   private static void square(Node node) {
     int input = node.in(0);
-    node.emit(OperationCode.MUL, node.out(0), input, input, node.int32(0));
+    node.emit(OperationCode.MUL, node.out(0), input, input);
   }
 
   /** {@code cos(x) = sin(x + pi / 2)}; the sum is rounded as the argument itself was. */
   private static void cos(Node node) {
     int input = node.in(0);
     int quarter = node.number(node.operand(input), (float) (Math.PI / 2));
-    int moved = node.compute(OperationCode.ADD, input, input, quarter, node.int32(0));
+    int moved = node.compute(OperationCode.ADD, input, input, quarter);
     node.emit(OperationCode.SIN, node.out(0), moved);
   }
 
@@ -79,20 +78,19 @@ final class UnaryMath {
   private static void round(Node node) {
     int input = node.in(0);
     Operand data = node.operand(input);
-    int none = node.int32(0);
     int whole = node.compute(OperationCode.FLOOR, input, input);
-    int rest = node.compute(OperationCode.SUB, input, input, whole, none);
+    int rest = node.compute(OperationCode.SUB, input, input, whole);
     int half = node.number(data, 0.5f);
     int pairs =
         node.compute(
-            OperationCode.FLOOR, input, node.compute(OperationCode.MUL, input, whole, half, none));
-    int even = node.compute(OperationCode.ADD, input, pairs, pairs, none);
-    int odd = node.compute(OperationCode.SUB, input, whole, even, none);
+            OperationCode.FLOOR, input, node.compute(OperationCode.MUL, input, whole, half));
+    int even = node.compute(OperationCode.ADD, input, pairs, pairs);
+    int odd = node.compute(OperationCode.SUB, input, whole, even);
     int step = node.number(data, Math.ulp(0.25f));
-    int less = node.compute(OperationCode.MUL, input, odd, step, none);
-    int bound = node.compute(OperationCode.SUB, input, half, less, none);
-    int isAbove = compared(node, OperationCode.GREATER, rest, bound);
-    int next = node.compute(OperationCode.ADD, input, whole, node.number(data, 1), none);
+    int less = node.compute(OperationCode.MUL, input, odd, step);
+    int bound = node.compute(OperationCode.SUB, input, half, less);
+    int isAbove = node.compare(OperationCode.GREATER, rest, bound);
+    int next = node.compute(OperationCode.ADD, input, whole, node.number(data, 1));
     node.emit(OperationCode.SELECT, node.out(0), isAbove, next, whole);
   }
 
@@ -101,15 +99,10 @@ final class UnaryMath {
     int input = node.in(0);
     Operand data = node.operand(input);
     int zero = node.number(data, 0);
-    int isBelow = compared(node, OperationCode.LESS, input, zero);
-    int isAbove = compared(node, OperationCode.GREATER, input, zero);
+    int isBelow = node.compare(OperationCode.LESS, input, zero);
+    int isAbove = node.compare(OperationCode.GREATER, input, zero);
     int least = node.compute(OperationCode.SELECT, input, isBelow, spread(node, data, -1), input);
     node.emit(OperationCode.SELECT, node.out(0), isAbove, spread(node, data, 1), least);
-  }
-
-  private static int compared(Node node, OperationCode comparison, int input, int other) {
-    return node.compute(
-        comparison, OperandCode.TENSOR_BOOL8, node.operand(input).shape(), input, other);
   }
 
   /** A number as often as there are elements, which NNAPI's SELECT wants. */

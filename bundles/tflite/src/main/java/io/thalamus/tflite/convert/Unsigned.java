@@ -4,7 +4,6 @@ package io.thalamus.tflite.convert;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
-import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.WideTypes;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -18,7 +17,6 @@ import org.tensorflow.lite.schema.TensorType;
  * depends on their order sees them with the highest bit turned, which INT32 orders as they are.
  */
 final class Unsigned {
-  private static final int NO_ACTIVATION = 0;
   private static final int HALF = 16;
   private static final float TWO_31 = 0x1p31f;
 
@@ -78,22 +76,16 @@ final class Unsigned {
     return node.compute(ThalamusExtension.BITWISE_XOR, operand, operand, lowest(node));
   }
 
-  private static int compared(Node node, OperationCode code, int operand, int other) {
-    return node.compute(
-        code, OperandCode.TENSOR_BOOL8, node.operand(operand).shape(), operand, other);
-  }
-
   /** By one place, where the sign is turned away, then by the others. */
   private static int shifted(Node node, int first, int by) {
-    int none = node.int32(NO_ACTIVATION);
     int operand = node.compute(OperationCode.MAXIMUM, first, first, least(node, by));
     int places = node.compute(OperationCode.MAXIMUM, operand, by, least(node, operand));
     int half = right(node, operand, 1);
-    int isBelow = compared(node, OperationCode.LESS, operand, node.int32Vector(0));
+    int isBelow = node.compare(OperationCode.LESS, operand, node.int32Vector(0));
     int once = node.compute(OperationCode.SELECT, operand, isBelow, turned(node, half), half);
-    int left = node.compute(OperationCode.SUB, operand, places, node.int32Vector(1), none);
+    int left = node.compute(OperationCode.SUB, operand, places, node.int32Vector(1));
     int moved = node.compute(ThalamusExtension.RIGHT_SHIFT, operand, once, left);
-    int isNone = compared(node, OperationCode.LESS_EQUAL, places, node.int32Vector(0));
+    int isNone = node.compare(OperationCode.LESS_EQUAL, places, node.int32Vector(0));
     return node.compute(OperationCode.SELECT, operand, isNone, operand, moved);
   }
 
@@ -108,26 +100,23 @@ final class Unsigned {
 
   /** The numbers as reals, of both halves, which are exact: one rounding. */
   static int reals(Node node, int operand) {
-    int none = node.int32(NO_ACTIVATION);
     int half = node.int32Vector(1 << HALF);
     int high = right(node, operand, HALF);
-    int whole = node.compute(OperationCode.MUL, operand, high, half, none);
-    int low = node.compute(OperationCode.SUB, operand, operand, whole, none);
+    int whole = node.compute(OperationCode.MUL, operand, high, half);
+    int low = node.compute(OperationCode.SUB, operand, operand, whole);
     int scaled = high(node, operand);
-    return node.compute(OperationCode.ADD, scaled, scaled, real(node, low), none);
+    return node.compute(OperationCode.ADD, scaled, scaled, real(node, low));
   }
 
   /** The numbers without their lower halves, as reals. */
   private static int high(Node node, int operand) {
-    int none = node.int32(NO_ACTIVATION);
     int half = node.int32Vector(1 << HALF);
     int high = right(node, operand, HALF);
-    int isBelow = compared(node, OperationCode.LESS, high, node.int32Vector(0));
-    int positive = node.compute(OperationCode.ADD, operand, high, half, none);
+    int isBelow = node.compare(OperationCode.LESS, high, node.int32Vector(0));
+    int positive = node.compute(OperationCode.ADD, operand, high, half);
     int unsigned = node.compute(OperationCode.SELECT, operand, isBelow, positive, high);
     int real = real(node, unsigned);
-    return node.compute(
-        OperationCode.MUL, real, real, node.number(node.operand(real), 1 << HALF), none);
+    return node.compute(OperationCode.MUL, real, real, node.number(node.operand(real), 1 << HALF));
   }
 
   private static int real(Node node, int operand) {
@@ -137,25 +126,23 @@ final class Unsigned {
 
   /** The bits of reals whose fractions are cut off. */
   static int ofReals(Node node, int real) {
-    int none = node.int32(NO_ACTIVATION);
     int limit = node.number(node.operand(real), TWO_31);
-    int isLarge = compared(node, OperationCode.GREATER_EQUAL, real, limit);
-    int rest = node.compute(OperationCode.SUB, real, real, limit, none);
+    int isLarge = node.compare(OperationCode.GREATER_EQUAL, real, limit);
+    int rest = node.compute(OperationCode.SUB, real, real, limit);
     int least = node.compute(OperationCode.SELECT, real, isLarge, rest, real);
     int whole =
-        node.temporary(OperandCode.TENSOR_INT32, node.operand(real).shape(), Quantization.NONE);
-    node.emit(OperationCode.CAST, whole, least);
+        node.compute(
+            OperationCode.CAST, OperandCode.TENSOR_INT32, node.operand(real).shape(), least);
     return node.compute(OperationCode.SELECT, whole, isLarge, turned(node, whole), whole);
   }
 
   /** The same numbers with a sign; one that does not fit ends the execution with an error. */
   static int signed(Node node, int operand) {
-    int none = node.int32(NO_ACTIVATION);
     Shape shape = node.operand(operand).shape();
-    int wide = node.temporary(WideTypes.TENSOR_INT64, shape, Quantization.NONE);
-    node.emit(ThalamusExtension.CAST, wide, high(node, operand));
+    int wide =
+        node.compute(ThalamusExtension.CAST, WideTypes.TENSOR_INT64, shape, high(node, operand));
     int checked = node.compute(ThalamusExtension.CAST, node.operand(operand), shape, wide);
-    int nothing = node.compute(OperationCode.MUL, operand, checked, node.int32Vector(0), none);
-    return node.compute(OperationCode.ADD, operand, operand, nothing, none);
+    int nothing = node.compute(OperationCode.MUL, operand, checked, node.int32Vector(0));
+    return node.compute(OperationCode.ADD, operand, operand, nothing);
   }
 }

@@ -142,17 +142,18 @@ final class Volume {
     int slices =
         Reshape.reshaped(node, spread, Shape.of(wide.dimension(0), wide.dimension(1), slice));
     int images = sideBySide(node, slices, wide, results, depth, 1, 1);
-    int sums = node.temporary(node.operand(input), Shape.NONE);
-    node.emit(
-        OperationCode.CONV_2D,
-        sums,
-        images,
-        filter(node, window, true),
-        bias(node, 3, channels),
-        node.int32(VALID),
-        node.int32(1),
-        node.int32(1),
-        node.int32(node.fused(node.get(options::fusedActivationFunction))));
+    int sums =
+        node.compute(
+            OperationCode.CONV_2D,
+            node.operand(input),
+            Shape.NONE,
+            images,
+            filter(node, window, true),
+            bias(node, 3, channels),
+            node.int32(VALID),
+            node.int32(1),
+            node.int32(1),
+            node.int32(node.fused(node.get(options::fusedActivationFunction))));
     int output = node.out(0);
     node.builder().reshape(output, Shape.of(sizes));
     Reshape.emit(node, sums, output);
