@@ -10,7 +10,6 @@ import io.thalamus.model.Shape;
 import io.thalamus.operations.Accumulation;
 import io.thalamus.operations.Convolution.Parameters;
 import io.thalamus.operations.DataLayout;
-import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FloatRange;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Window;
@@ -41,10 +40,9 @@ final class Convolution {
       OperationCode code,
       Function<ResolvedOperation, Filter> filter,
       Movement movement) {
-    table.add(
+    table.floats(
         code,
-        operation -> floating(operation, filter.apply(operation), windows(operation, movement)),
-        ElementTypes.floats());
+        operation -> floating(operation, filter.apply(operation), windows(operation, movement)));
     quantized(table, code, filter, movement);
   }
 
@@ -53,10 +51,9 @@ final class Convolution {
       OperationType code,
       Function<ResolvedOperation, Filter> filter,
       Movement movement) {
-    table.add(
+    table.quantized8(
         code,
-        operation -> quantized(operation, filter.apply(operation), windows(operation, movement)),
-        ElementTypes.quantized8());
+        operation -> quantized(operation, filter.apply(operation), windows(operation, movement)));
   }
 
   /** The side that windows move over: the input or the output. */

@@ -8,7 +8,6 @@ import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelFactory;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.OperationCode;
-import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.Elementwise.Plain;
 import io.thalamus.operations.Elementwise.QuantizedExtreme;
 import io.thalamus.operations.Elementwise.QuantizedProduct;
@@ -40,13 +39,12 @@ final class Elementwise {
       FloatBinaryOperator onFloats,
       IntBinaryOperator onInts) {
     table
-        .add(
+        .floats(
             code,
             operation -> {
               FloatRange range = operation.parameters(Plain.class).activation().range();
               return PairKernels.floating(operation, (a, b) -> range.clamp(onFloats.apply(a, b)));
-            },
-            ElementTypes.floats())
+            })
         .add(code, operation -> PairKernels.stored(operation, onInts), TENSOR_INT32);
   }
 
@@ -94,10 +92,10 @@ final class Elementwise {
 
   private static void floating(
       KernelTable.Builder table, OperationCode code, FloatBinaryOperator function) {
-    table.add(code, operation -> PairKernels.floating(operation, function), ElementTypes.floats());
+    table.floats(code, operation -> PairKernels.floating(operation, function));
   }
 
   private static void stored(KernelTable.Builder table, OperationCode code, KernelFactory factory) {
-    table.add(code, factory, ElementTypes.quantized8());
+    table.quantized8(code, factory);
   }
 }

@@ -6,7 +6,6 @@ import io.thalamus.driver.KernelTable;
 import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
-import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.LshProjection.Form;
 import io.thalamus.operations.LshProjection.Parameters;
 import io.thalamus.operations.ResolvedOperation;
@@ -19,7 +18,7 @@ record LshProjection(Parameters parameters, Elements elements) implements Kernel
   }
 
   static void register(KernelTable.Builder table) {
-    table.add(OperationCode.LSH_PROJECTION, LshProjection::new, ElementTypes.floats());
+    table.floats(OperationCode.LSH_PROJECTION, LshProjection::new);
   }
 
   @Override

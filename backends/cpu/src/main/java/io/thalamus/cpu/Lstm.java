@@ -7,7 +7,6 @@ import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.CellActivation;
-import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.Lstm.Cell;
 import io.thalamus.operations.Lstm.Gate;
 import io.thalamus.operations.Lstm.Parameters;
@@ -37,9 +36,9 @@ record Lstm(Parameters parameters, FloatRows rows) implements Kernel {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(OperationCode.LSTM, Lstm::new, ElementTypes.floats())
-        .add(OperationCode.UNIDIRECTIONAL_SEQUENCE_LSTM, Lstm::new, ElementTypes.floats())
-        .add(OperationCode.BIDIRECTIONAL_SEQUENCE_LSTM, Lstm::new, ElementTypes.floats());
+        .floats(OperationCode.LSTM, Lstm::new)
+        .floats(OperationCode.UNIDIRECTIONAL_SEQUENCE_LSTM, Lstm::new)
+        .floats(OperationCode.BIDIRECTIONAL_SEQUENCE_LSTM, Lstm::new);
   }
 
   /** The places of the rows of a cell in scratch memory, in floats. */

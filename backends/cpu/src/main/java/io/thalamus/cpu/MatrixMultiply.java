@@ -6,7 +6,6 @@ import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.Accumulation;
-import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FloatRange;
 import io.thalamus.operations.MatrixMultiply.Parameters;
 import io.thalamus.operations.ResolvedOperation;
@@ -19,12 +18,9 @@ final class MatrixMultiply {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(OperationCode.FULLY_CONNECTED, MatrixMultiply::floating, ElementTypes.floats())
-        .add(OperationCode.FULLY_CONNECTED, MatrixMultiply::quantized, ElementTypes.quantized8())
-        .add(
-            ThalamusExtension.FULLY_CONNECTED,
-            MatrixMultiply::quantized,
-            ElementTypes.quantized8());
+        .floats(OperationCode.FULLY_CONNECTED, MatrixMultiply::floating)
+        .quantized8(OperationCode.FULLY_CONNECTED, MatrixMultiply::quantized)
+        .quantized8(ThalamusExtension.FULLY_CONNECTED, MatrixMultiply::quantized);
   }
 
   private static Kernel floating(ResolvedOperation operation) {

@@ -8,7 +8,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.DataLayout;
-import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FixedPointFunctions;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.Normalization.Moments;
@@ -26,13 +25,10 @@ final class Normalization {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(OperationCode.L2_NORMALIZATION, Normalization::l2, ElementTypes.floats())
-        .add(OperationCode.L2_NORMALIZATION, Normalization::quantizedL2, ElementTypes.quantized8())
-        .add(
-            OperationCode.LOCAL_RESPONSE_NORMALIZATION,
-            Normalization::localResponse,
-            ElementTypes.floats())
-        .add(OperationCode.INSTANCE_NORMALIZATION, Normalization::instance, ElementTypes.floats());
+        .floats(OperationCode.L2_NORMALIZATION, Normalization::l2)
+        .quantized8(OperationCode.L2_NORMALIZATION, Normalization::quantizedL2)
+        .floats(OperationCode.LOCAL_RESPONSE_NORMALIZATION, Normalization::localResponse)
+        .floats(OperationCode.INSTANCE_NORMALIZATION, Normalization::instance);
   }
 
   private static Kernel l2(ResolvedOperation operation) {

@@ -5,7 +5,6 @@ import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
-import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FloatRange;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.Pooling.Parameters;
@@ -19,24 +18,13 @@ final class Pooling {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(
-            OperationCode.AVERAGE_POOL_2D,
-            operation -> floating(operation, Pooling::average),
-            ElementTypes.floats())
-        .add(OperationCode.AVERAGE_POOL_2D, Pooling::averageStored, ElementTypes.quantized8())
-        .add(ThalamusExtension.AVERAGE_POOL_2D, Pooling::averageStored, ElementTypes.quantized8())
-        .add(
-            OperationCode.MAX_POOL_2D,
-            operation -> floating(operation, Pooling::maximum),
-            ElementTypes.floats())
-        .add(
-            OperationCode.MAX_POOL_2D,
-            operation -> quantized(operation, Pooling::maximumStored),
-            ElementTypes.quantized8())
-        .add(
-            OperationCode.L2_POOL_2D,
-            operation -> floating(operation, Pooling::norm),
-            ElementTypes.floats());
+        .floats(OperationCode.AVERAGE_POOL_2D, operation -> floating(operation, Pooling::average))
+        .quantized8(OperationCode.AVERAGE_POOL_2D, Pooling::averageStored)
+        .quantized8(ThalamusExtension.AVERAGE_POOL_2D, Pooling::averageStored)
+        .floats(OperationCode.MAX_POOL_2D, operation -> floating(operation, Pooling::maximum))
+        .quantized8(
+            OperationCode.MAX_POOL_2D, operation -> quantized(operation, Pooling::maximumStored))
+        .floats(OperationCode.L2_POOL_2D, operation -> floating(operation, Pooling::norm));
   }
 
   /** The result for one window. */

@@ -19,7 +19,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization.PerChannel;
-import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FixedPoint;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperandView;
@@ -32,14 +31,10 @@ final class Quantize {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(
-            OperationCode.QUANTIZE,
-            operation -> quantize(operation, FixedPoint::round),
-            ElementTypes.floats())
-        .add(
+        .floats(OperationCode.QUANTIZE, operation -> quantize(operation, FixedPoint::round))
+        .floats(
             ThalamusExtension.QUANTIZE,
-            operation -> quantize(operation, steps -> (int) Math.rint(steps)),
-            ElementTypes.floats())
+            operation -> quantize(operation, steps -> (int) Math.rint(steps)))
         .add(
             OperationCode.DEQUANTIZE,
             Quantize::dequantize,
@@ -72,15 +67,12 @@ final class Quantize {
     Elements from = Elements.of(operation.view().input(0).type());
     Elements to = Elements.of(output.type());
     IntRange range = IntRange.of((OperandCode) output.type());
-    long count = operation.outputShape(0).elementCount();
-    return (inputs, outputs, scratch, work) -> {
-      for (long i = 0; i < count; i++) {
-        work.done(1);
-        long rounded = nearest.of(from.getFloat(inputs[0], i) / output.scale());
-        to.setInt(
-            outputs[0], i, Math.clamp(rounded + output.zeroPoint(), range.min(), range.max()));
-      }
-    };
+    return ElementKernels.each(
+        operation,
+        (in, out, i) -> {
+          long rounded = nearest.of(from.getFloat(in[0], i) / output.scale());
+          to.setInt(out[0], i, Math.clamp(rounded + output.zeroPoint(), range.min(), range.max()));
+        });
   }
 
   private static Kernel dequantize(ResolvedOperation operation) {
@@ -99,56 +91,39 @@ final class Quantize {
     }
     float[] byChannel = scales;
     long elementsOfChannel = run;
-    return (inputs, outputs, scratch, work) -> {
-      for (long i = 0; i < count; i++) {
-        work.done(1);
-        float scale = byChannel[(int) (i / elementsOfChannel % byChannel.length)];
-        to.setFloat(outputs[0], i, scale * (from.getInt(inputs[0], i) - input.zeroPoint()));
-      }
-    };
+    return ElementKernels.each(
+        operation,
+        (in, out, i) -> {
+          float scale = byChannel[(int) (i / elementsOfChannel % byChannel.length)];
+          to.setFloat(out[0], i, scale * (from.getInt(in[0], i) - input.zeroPoint()));
+        });
   }
 
   private static Kernel cast(ResolvedOperation operation) {
     OperandType from = operation.view().input(0).type();
     OperandType to = operation.view().output().type();
-    long count = operation.outputShape(0).elementCount();
     if (from.equals(to)) {
       return DataMovement.unchanged();
     }
     Elements source = Elements.of(from);
     Elements target = Elements.of(to);
     if (isFloat(from) && isFloat(to)) {
-      return (inputs, outputs, scratch, work) -> {
-        for (long i = 0; i < count; i++) {
-          work.done(1);
-          target.setFloat(outputs[0], i, source.getFloat(inputs[0], i));
-        }
-      };
+      return ElementKernels.each(
+          operation, (in, out, i) -> target.setFloat(out[0], i, source.getFloat(in[0], i)));
     }
     if (isFloat(to)) {
-      return (inputs, outputs, scratch, work) -> {
-        for (long i = 0; i < count; i++) {
-          work.done(1);
-          target.setFloat(outputs[0], i, source.getInt(inputs[0], i));
-        }
-      };
+      return ElementKernels.each(
+          operation, (in, out, i) -> target.setFloat(out[0], i, source.getInt(in[0], i)));
     }
     // Towards integers, fractions are cut off and values out of range become the nearest in range.
     IntRange range = IntRange.of((OperandCode) to);
     if (isFloat(from)) {
-      return (inputs, outputs, scratch, work) -> {
-        for (long i = 0; i < count; i++) {
-          work.done(1);
-          target.setInt(outputs[0], i, range.clamp((int) source.getFloat(inputs[0], i)));
-        }
-      };
+      return ElementKernels.each(
+          operation,
+          (in, out, i) -> target.setInt(out[0], i, range.clamp((int) source.getFloat(in[0], i))));
     }
-    return (inputs, outputs, scratch, work) -> {
-      for (long i = 0; i < count; i++) {
-        work.done(1);
-        target.setInt(outputs[0], i, range.clamp(source.getInt(inputs[0], i)));
-      }
-    };
+    return ElementKernels.each(
+        operation, (in, out, i) -> target.setInt(out[0], i, range.clamp(source.getInt(in[0], i))));
   }
 
   private static boolean isFloat(OperandType type) {

@@ -5,7 +5,6 @@ import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
-import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.RandomMultinomial.Parameters;
 import io.thalamus.operations.ResolvedOperation;
 import java.lang.foreign.MemorySegment;
@@ -16,7 +15,7 @@ final class RandomMultinomial {
   private RandomMultinomial() {}
 
   static void register(KernelTable.Builder table) {
-    table.add(OperationCode.RANDOM_MULTINOMIAL, RandomMultinomial::kernel, ElementTypes.floats());
+    table.floats(OperationCode.RANDOM_MULTINOMIAL, RandomMultinomial::kernel);
   }
 
   private static Kernel kernel(ResolvedOperation operation) {

@@ -6,7 +6,6 @@ import io.thalamus.driver.KernelTable;
 import io.thalamus.driver.WorkMeter;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
-import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.Recurrent.RnnCell;
 import io.thalamus.operations.Recurrent.RnnParameters;
 import io.thalamus.operations.Recurrent.RnnPass;
@@ -22,10 +21,10 @@ final class Recurrent {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(OperationCode.RNN, Rnn::new, ElementTypes.floats())
-        .add(OperationCode.UNIDIRECTIONAL_SEQUENCE_RNN, Rnn::new, ElementTypes.floats())
-        .add(OperationCode.BIDIRECTIONAL_SEQUENCE_RNN, Rnn::new, ElementTypes.floats())
-        .add(OperationCode.SVDF, Svdf::new, ElementTypes.floats());
+        .floats(OperationCode.RNN, Rnn::new)
+        .floats(OperationCode.UNIDIRECTIONAL_SEQUENCE_RNN, Rnn::new)
+        .floats(OperationCode.BIDIRECTIONAL_SEQUENCE_RNN, Rnn::new)
+        .floats(OperationCode.SVDF, Svdf::new);
   }
 
   /** Scratch memory: input row, auxiliary row, state before, state after. */

@@ -8,7 +8,6 @@ import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.Reduction.Parameters;
@@ -28,16 +27,14 @@ final class Reduction {
     floating(table, OperationCode.REDUCE_MAX, Float.NEGATIVE_INFINITY, Math::max);
     floating(table, OperationCode.REDUCE_MIN, Float.POSITIVE_INFINITY, Math::min);
     table
-        .add(OperationCode.MEAN, Reduction::mean, ElementTypes.floats())
-        .add(OperationCode.MEAN, Reduction::quantizedMean, ElementTypes.quantized8())
-        .add(
+        .floats(OperationCode.MEAN, Reduction::mean)
+        .quantized8(OperationCode.MEAN, Reduction::quantizedMean)
+        .quantized8(
             OperationCode.REDUCE_MAX,
-            operation -> integers(operation, least(operation), Math::max, stored -> stored),
-            ElementTypes.quantized8())
-        .add(
+            operation -> integers(operation, least(operation), Math::max, stored -> stored))
+        .quantized8(
             OperationCode.REDUCE_MIN,
-            operation -> integers(operation, most(operation), Math::min, stored -> stored),
-            ElementTypes.quantized8())
+            operation -> integers(operation, most(operation), Math::min, stored -> stored))
         .add(
             OperationCode.REDUCE_ALL,
             operation -> integers(operation, 1, (a, b) -> b == 0 ? 0 : a, stored -> stored),
@@ -50,7 +47,7 @@ final class Reduction {
 
   private static void floating(
       KernelTable.Builder table, OperationCode code, float start, DoubleBinaryOperator function) {
-    table.add(code, operation -> floating(operation, start, function, 1), ElementTypes.floats());
+    table.floats(code, operation -> floating(operation, start, function, 1));
   }
 
   private static Kernel mean(ResolvedOperation operation) {

@@ -16,7 +16,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.DataLayout;
-import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FixedPoint;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperandView;
@@ -43,8 +42,8 @@ final class Regions {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(OperationCode.ROI_ALIGN, Regions::align, ElementTypes.floats())
-        .add(OperationCode.ROI_ALIGN, Regions::quantizedAlign, ElementTypes.quantized8())
+        .floats(OperationCode.ROI_ALIGN, Regions::align)
+        .quantized8(OperationCode.ROI_ALIGN, Regions::quantizedAlign)
         .add(OperationCode.ROI_POOLING, Regions::pool, TYPES)
         .add(OperationCode.HEATMAP_MAX_KEYPOINT, Regions::heatmap, TYPES);
   }

@@ -22,8 +22,8 @@ final class Resize {
   static void register(KernelTable.Builder table) {
     table
         .add(OperationCode.RESIZE_NEAREST_NEIGHBOR, Resize::nearest, ElementTypes.reals())
-        .add(OperationCode.RESIZE_BILINEAR, Resize::bilinear, ElementTypes.floats())
-        .add(OperationCode.RESIZE_BILINEAR, Resize::quantizedBilinear, ElementTypes.quantized8());
+        .floats(OperationCode.RESIZE_BILINEAR, Resize::bilinear)
+        .quantized8(OperationCode.RESIZE_BILINEAR, Resize::quantizedBilinear);
   }
 
   private static Kernel nearest(ResolvedOperation operation) {

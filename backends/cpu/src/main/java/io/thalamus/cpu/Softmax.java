@@ -6,7 +6,6 @@ import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Softmax.Parameters;
@@ -19,9 +18,9 @@ final class Softmax {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(OperationCode.SOFTMAX, Softmax::probabilities, ElementTypes.floats())
-        .add(OperationCode.SOFTMAX, Softmax::storedProbabilities, ElementTypes.quantized8())
-        .add(OperationCode.LOG_SOFTMAX, Softmax::logProbabilities, ElementTypes.floats());
+        .floats(OperationCode.SOFTMAX, Softmax::probabilities)
+        .quantized8(OperationCode.SOFTMAX, Softmax::storedProbabilities)
+        .floats(OperationCode.LOG_SOFTMAX, Softmax::logProbabilities);
   }
 
   private static Kernel probabilities(ResolvedOperation operation) {

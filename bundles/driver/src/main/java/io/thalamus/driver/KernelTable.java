@@ -5,6 +5,7 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import java.util.Optional;
@@ -60,6 +61,16 @@ public final class KernelTable {
     /** A kernel for every form of an operation on elements of these types. */
     public Builder add(OperationType operation, KernelFactory factory, OperandType... types) {
       return add(operation, view -> true, factory, types);
+    }
+
+    /** A kernel for every form of an operation on floats. */
+    public Builder floats(OperationType operation, KernelFactory factory) {
+      return add(operation, factory, ElementTypes.floats());
+    }
+
+    /** A kernel for every form of an operation on asymmetric 8-bit types. */
+    public Builder quantized8(OperationType operation, KernelFactory factory) {
+      return add(operation, factory, ElementTypes.quantized8());
     }
 
     /** A kernel for the forms of an operation that meet a condition. */

@@ -6,7 +6,6 @@ import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
-import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.DynamicQuantization.Found;
 import io.thalamus.operations.extension.DynamicQuantization.IntegerProduct;
@@ -22,10 +21,7 @@ final class DynamicQuantization {
             ThalamusExtension.DYNAMIC_QUANTIZE_LINEAR,
             DynamicQuantization::quantize,
             TENSOR_FLOAT32)
-        .add(
-            ThalamusExtension.MATMUL_INTEGER,
-            DynamicQuantization::multiply,
-            ElementTypes.quantized8());
+        .quantized8(ThalamusExtension.MATMUL_INTEGER, DynamicQuantization::multiply);
   }
 
   private static Kernel quantize(ResolvedOperation operation) {

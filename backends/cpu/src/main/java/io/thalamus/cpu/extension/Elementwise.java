@@ -10,7 +10,6 @@ import io.thalamus.driver.KernelException;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationType;
-import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.Elementwise.Even;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperationView;
@@ -25,30 +24,24 @@ final class Elementwise {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(
+        .floats(
             ThalamusExtension.SQUARED_DIFFERENCE,
-            operation -> PairKernels.floating(operation, (a, b) -> (a - b) * (a - b)),
-            ElementTypes.floats())
+            operation -> PairKernels.floating(operation, (a, b) -> (a - b) * (a - b)))
         .add(
             ThalamusExtension.SQUARED_DIFFERENCE,
             operation -> PairKernels.stored(operation, (a, b) -> (a - b) * (a - b)),
             TENSOR_INT32)
-        .add(
-            ThalamusExtension.SQUARED_DIFFERENCE,
-            Elementwise::quantizedSquaredDifference,
-            ElementTypes.quantized8())
-        .add(
+        .quantized8(ThalamusExtension.SQUARED_DIFFERENCE, Elementwise::quantizedSquaredDifference)
+        .floats(
             ThalamusExtension.FLOOR_DIV,
-            operation -> PairKernels.floating(operation, (a, b) -> (float) Math.floor(a / b)),
-            ElementTypes.floats())
+            operation -> PairKernels.floating(operation, (a, b) -> (float) Math.floor(a / b)))
         .add(
             ThalamusExtension.FLOOR_DIV,
             operation -> PairKernels.stored(operation, Elementwise::floorDivide),
             TENSOR_INT32)
-        .add(
+        .floats(
             ThalamusExtension.ATAN2,
-            operation -> PairKernels.floating(operation, (a, b) -> (float) Math.atan2(a, b)),
-            ElementTypes.floats())
+            operation -> PairKernels.floating(operation, (a, b) -> (float) Math.atan2(a, b)))
         .add(
             ThalamusExtension.BITWISE_XOR,
             operation -> PairKernels.stored(operation, (a, b) -> a ^ b),
@@ -65,7 +58,7 @@ final class Elementwise {
   /** Real numbers, divided by the scale and rounded to the even one of two neighbours. */
   private static void even(
       KernelTable.Builder table, OperationType type, FloatBinaryOperator function) {
-    table.add(
+    table.quantized8(
         type,
         operation -> {
           OperationView view = operation.view();
@@ -80,8 +73,7 @@ final class Elementwise {
                 float steps = function.apply(a * first, b * second) / scale;
                 return (int) Math.rint(Math.clamp(steps, -largest, largest));
               });
-        },
-        ElementTypes.quantized8());
+        });
   }
 
   private static int floorDivide(int a, int b) {

@@ -7,7 +7,6 @@ import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.operations.Accumulation;
-import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.MatrixMultiply.Pair;
 import io.thalamus.operations.extension.MatrixMultiply.Products;
@@ -20,9 +19,9 @@ final class MatrixMultiply {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(ThalamusExtension.BATCH_MATMUL, MatrixMultiply::floating, ElementTypes.floats())
+        .floats(ThalamusExtension.BATCH_MATMUL, MatrixMultiply::floating)
         .add(ThalamusExtension.BATCH_MATMUL, MatrixMultiply::integers, TENSOR_INT32)
-        .add(ThalamusExtension.BATCH_MATMUL, MatrixMultiply::quantized, ElementTypes.quantized8());
+        .quantized8(ThalamusExtension.BATCH_MATMUL, MatrixMultiply::quantized);
   }
 
   /** Computes one element of a result, whose factors stand where the steps say. */

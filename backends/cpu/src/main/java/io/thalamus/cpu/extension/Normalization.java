@@ -6,7 +6,6 @@ import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Broadcast;
-import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.Normalization.Groups;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -17,7 +16,7 @@ final class Normalization {
   private Normalization() {}
 
   static void register(KernelTable.Builder table) {
-    table.add(ThalamusExtension.LAYER_NORMALIZATION, Normalization::layer, ElementTypes.floats());
+    table.floats(ThalamusExtension.LAYER_NORMALIZATION, Normalization::layer);
   }
 
   private static Kernel layer(ResolvedOperation operation) {

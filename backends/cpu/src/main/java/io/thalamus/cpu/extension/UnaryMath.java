@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu.extension;
 
+import io.thalamus.cpu.ElementKernels;
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelException;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.WideTypes;
-import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.lang.foreign.MemorySegment;
@@ -23,7 +23,9 @@ final class UnaryMath {
 
   static void register(KernelTable.Builder table) {
     table
-        .add(ThalamusExtension.ERF, UnaryMath::erf, ElementTypes.floats())
+        .floats(
+            ThalamusExtension.ERF,
+            operation -> ElementKernels.floating(operation, x -> (float) erf(x)))
         .add(
             ThalamusExtension.BITCAST,
             UnaryMath::bitcast,
@@ -58,37 +60,24 @@ final class UnaryMath {
   private static Kernel cast(ResolvedOperation operation) {
     Elements from = Elements.of(operation.view().input(0).type());
     Elements to = Elements.of(operation.view().output().type());
-    long count = operation.outputShape(0).elementCount();
     boolean isNarrowed = from == Elements.INT64 && to == Elements.INT32;
-    return (in, out, scratch, work) -> {
-      for (long i = 0; i < count; i++) {
-        work.done(1);
-        double number = from.getDouble(in[0], i);
-        if (isNarrowed && number != (int) number) {
-          throw new KernelException(
-              "element %d is %.0f; int64 beyond 32 bits cannot be computed with"
-                  .formatted(i, number));
-        }
-        if (to.isFloat() || to == Elements.INT64) {
-          to.setDouble(out[0], i, number);
-        } else if (from.isFloat()) {
-          to.setInt(out[0], i, (int) Math.clamp(number, to.least(), to.most()));
-        } else {
-          to.setInt(out[0], i, (int) number);
-        }
-      }
-    };
-  }
-
-  private static Kernel erf(ResolvedOperation operation) {
-    Elements elements = Elements.of(operation.view().output().type());
-    long count = operation.outputShape(0).elementCount();
-    return (in, out, scratch, work) -> {
-      for (long i = 0; i < count; i++) {
-        work.done(1);
-        elements.setFloat(out[0], i, (float) erf(elements.getFloat(in[0], i)));
-      }
-    };
+    return ElementKernels.each(
+        operation,
+        (in, out, i) -> {
+          double number = from.getDouble(in[0], i);
+          if (isNarrowed && number != (int) number) {
+            throw new KernelException(
+                "element %d is %.0f; int64 beyond 32 bits cannot be computed with"
+                    .formatted(i, number));
+          }
+          if (to.isFloat() || to == Elements.INT64) {
+            to.setDouble(out[0], i, number);
+          } else if (from.isFloat()) {
+            to.setInt(out[0], i, (int) Math.clamp(number, to.least(), to.most()));
+          } else {
+            to.setInt(out[0], i, (int) number);
+          }
+        });
   }
 
   /**
