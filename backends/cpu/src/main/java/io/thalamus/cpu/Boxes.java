@@ -67,7 +67,7 @@ record Boxes(float[] corners, float[] scores, int scoresOfBox, WorkMeter work) {
   }
 
   /**
-   * Chooses the best again and again, each time dropping others by a rule.
+   * Chooses the best again and again, of equals the first, each time dropping others by a rule.
    *
    * @param chosen scores by index; those from {@code first} to before {@code end} are chosen from,
    *     and stand there in order afterwards
@@ -82,7 +82,7 @@ record Boxes(float[] corners, float[] scores, int scoresOfBox, WorkMeter work) {
       work.done(2L * (rest - start));
       int best = start;
       for (int i = start + 1; i < rest; i++) {
-        if (scores[chosen[i]] > scores[chosen[best]]) {
+        if (isBefore(chosen[i], chosen[best])) {
           best = i;
         }
       }
@@ -97,6 +97,10 @@ record Boxes(float[] corners, float[] scores, int scoresOfBox, WorkMeter work) {
       start++;
     }
     return start;
+  }
+
+  private boolean isBefore(int a, int b) {
+    return scores[a] > scores[b] || scores[a] == scores[b] && a < b;
   }
 
   /**
@@ -136,7 +140,8 @@ record Boxes(float[] corners, float[] scores, int scoresOfBox, WorkMeter work) {
   static void sort(float[] scores, int[] indexes, int count) {
     long[] keys = new long[count];
     for (int i = 0; i < count; i++) {
-      int bits = Float.floatToIntBits(scores[indexes[i]]);
+      // Zeros of both signs are equal.
+      int bits = Float.floatToIntBits(scores[indexes[i]] + 0f);
       // The bits of negative floats ascend where the floats descend.
       int ascending = bits < 0 ? ~bits ^ Integer.MIN_VALUE : bits;
       keys[i] = (long) ~ascending << 32 | i;

@@ -8,6 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.thalamus.driver.KernelException;
 import io.thalamus.driver.WorkMeter;
 import io.thalamus.hal.ExecutionConfig;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** The order of scores, and boxes that share them. */
@@ -38,6 +44,59 @@ class BoxesTest {
     assertEquals(2, end);
     assertEquals(2, chosen[0]);
     assertEquals(1, chosen[1]);
+  }
+
+  /** The oracle walks over boxes by score and place, and keeps those far from all it has kept. */
+  @Test
+  void ofEqualScoresTheBoxThatStandsFirstIsChosen() {
+    long seed = Long.getLong("thalamus.seed", 1);
+    Random random = new Random(seed);
+    for (int round = 0; round < 100; round++) {
+      int count = 1 + random.nextInt(60);
+      float[] corners = new float[count * Boxes.CORNERS];
+      float[] scores = new float[count];
+      for (int box = 0; box < count; box++) {
+        int at = box * Boxes.CORNERS;
+        for (int i = 0; i < 2; i++) {
+          corners[at + i] = random.nextInt(8);
+          corners[at + 2 + i] = corners[at + i] + 1 + random.nextInt(4);
+        }
+        scores[box] = random.nextInt(4) / 4f;
+      }
+      int[] chosen = IntStream.range(0, count).toArray();
+      int end =
+          new Boxes(corners, scores, 1, new WorkMeter(ExecutionConfig.DEFAULT))
+              .suppress(chosen, 0, count, -1, Boxes.hard(0.25f));
+      List<Integer> expected = new ArrayList<>();
+      IntStream.range(0, count)
+          .boxed()
+          .sorted(Comparator.comparing((Integer box) -> -scores[box]).thenComparing(box -> box))
+          .filter(box -> expected.stream().allMatch(kept -> overlap(corners, kept, box) < 0.25))
+          .forEachOrdered(expected::add);
+      assertEquals(
+          expected, Arrays.stream(chosen).limit(end).boxed().toList(), () -> "seed " + seed);
+    }
+  }
+
+  private static double overlap(float[] corners, int a, int b) {
+    double common = 1;
+    double areaA = 1;
+    double areaB = 1;
+    for (int i = 0; i < 2; i++) {
+      float[] at = Arrays.copyOfRange(corners, a * Boxes.CORNERS + i, a * Boxes.CORNERS + i + 3);
+      float[] bt = Arrays.copyOfRange(corners, b * Boxes.CORNERS + i, b * Boxes.CORNERS + i + 3);
+      common *= Math.max(0, Math.min(at[2], bt[2]) - Math.max(at[0], bt[0]));
+      areaA *= at[2] - at[0];
+      areaB *= bt[2] - bt[0];
+    }
+    return common / (areaA + areaB - common);
+  }
+
+  @Test
+  void zerosOfBothSignsAreEqual() {
+    int[] indexes = {0, 1, 2};
+    Boxes.sort(new float[] {-0f, 0, 1}, indexes, 3);
+    assertArrayEquals(new int[] {2, 0, 1}, indexes);
   }
 
   @Test
