@@ -136,15 +136,14 @@ record Boxes(float[] corners, float[] scores, int scoresOfBox, WorkMeter work) {
     return most < 0 ? end : Math.min(end, most);
   }
 
-  /** Sorts indexes by their scores, best first; of equals the one that stands first. */
+  /**
+   * Sorts indexes by their scores, best first, those that are no numbers last; of equals the one
+   * that stands first.
+   */
   static void sort(float[] scores, int[] indexes, int count) {
     long[] keys = new long[count];
     for (int i = 0; i < count; i++) {
-      // Zeros of both signs are equal.
-      int bits = Float.floatToIntBits(scores[indexes[i]] + 0f);
-      // The bits of negative floats ascend where the floats descend.
-      int ascending = bits < 0 ? ~bits ^ Integer.MIN_VALUE : bits;
-      keys[i] = (long) ~ascending << 32 | i;
+      keys[i] = (long) ~ascending(scores[indexes[i]]) << 32 | i;
     }
     Arrays.sort(keys);
     int[] sorted = new int[count];
@@ -152,6 +151,16 @@ record Boxes(float[] corners, float[] scores, int scoresOfBox, WorkMeter work) {
       sorted[i] = indexes[(int) keys[i]];
     }
     System.arraycopy(sorted, 0, indexes, 0, count);
+  }
+
+  private static int ascending(float score) {
+    if (Float.isNaN(score)) {
+      return Integer.MIN_VALUE;
+    }
+    // Zeros of both signs are equal.
+    int bits = Float.floatToIntBits(score + 0f);
+    // The bits of negative floats ascend where the floats descend.
+    return bits < 0 ? ~bits ^ Integer.MIN_VALUE : bits;
   }
 
   private static void swap(int[] values, int a, int b) {

@@ -372,25 +372,13 @@ public final class Detection {
     };
   }
 
-  /** Boxes as [y1, x1, y2, x2] from their encodings relative to [y, x, height, width]. */
+  /** Boxes as [y1, x1, y2, x2]. */
   private static float[] decoded(
       PostprocessingParameters parameters, int image, float[] deltas, float[] anchors) {
     float[] corners = new float[anchors.length];
     for (int a = 0; a < parameters.anchors(); a++) {
       int delta = (image * parameters.anchors() + a) * parameters.encodingLength();
-      int box = a * CORNERS;
-      float height = anchors[box + 2];
-      float width = anchors[box + 3];
-      float centerY = anchors[box] + height * deltas[delta] / parameters.scaleY();
-      float centerX = anchors[box + 1] + width * deltas[delta + 1] / parameters.scaleX();
-      float growthY = (float) Math.exp(deltas[delta + 2] / parameters.scaleHeight());
-      float growthX = (float) Math.exp(deltas[delta + 3] / parameters.scaleWidth());
-      float halfHeight = height * growthY * 0.5f;
-      float halfWidth = width * growthX * 0.5f;
-      corners[box] = centerY - halfHeight;
-      corners[box + 1] = centerX - halfWidth;
-      corners[box + 2] = centerY + halfHeight;
-      corners[box + 3] = centerX + halfWidth;
+      parameters.decode(deltas, delta, anchors, a * CORNERS, corners, a * CORNERS, 1);
     }
     return corners;
   }
@@ -420,7 +408,10 @@ public final class Detection {
     return count;
   }
 
-  /** Boxes are chosen by their best class; those that are left show their best classes. */
+  /**
+   * Boxes are chosen by their best class; those that are left show their best classes. Scores that
+   * are no numbers are worse than all others.
+   */
   private static int byBestClass(
       PostprocessingParameters parameters,
       float[] scores,
@@ -432,9 +423,9 @@ public final class Detection {
     int[] chosen = new int[best.length];
     int end = 0;
     for (int a = 0; a < best.length; a++) {
-      best[a] = scores[a * classes + 1];
-      for (int c = 2; c < classes; c++) {
-        best[a] = Math.max(best[a], scores[a * classes + c]);
+      for (int c = 1; c < classes; c++) {
+        float score = scores[a * classes + c];
+        best[a] = score > best[a] ? score : best[a];
       }
       if (best[a] > parameters.scoreThreshold()) {
         chosen[end++] = a;
@@ -443,7 +434,7 @@ public final class Detection {
     Boxes boxes = new Boxes(corners, best, 1, work);
     Boxes.Rule rule = Boxes.hard(parameters.overlapThreshold());
     end = boxes.suppress(chosen, 0, end, parameters.mostDetections(), rule);
-    int shown = Math.min(classes - 1, parameters.mostClasses());
+    int shown = parameters.shownClasses();
     int[] ranked = new int[classes - 1];
     for (int i = 0; i < end; i++) {
       for (int c = 1; c < classes; c++) {
@@ -462,7 +453,7 @@ public final class Detection {
     private final RealElements scores;
     private final RealElements boxes;
     private final MemorySegment[] outputs;
-    private final int backgroundClasses;
+    private final PostprocessingParameters parameters;
     private long next;
 
     DetectionWriter(
@@ -473,16 +464,16 @@ public final class Detection {
       this.scores = RealElements.of(view.output(0));
       this.boxes = RealElements.of(view.output(1));
       this.outputs = outputs;
-      this.backgroundClasses = parameters.isBackgroundLabelled() ? 0 : 1;
+      this.parameters = parameters;
       this.next = (long) image * parameters.detections();
     }
 
-    void write(float score, float[] corners, int box, int label) {
+    void write(float score, float[] corners, int box, int index) {
       scores.set(outputs[0], next, score);
       for (int c = 0; c < CORNERS; c++) {
         boxes.set(outputs[1], next * CORNERS + c, corners[box * CORNERS + c]);
       }
-      Elements.INT32.setInt(outputs[2], next, label - backgroundClasses);
+      Elements.INT32.setInt(outputs[2], next, parameters.label(index));
       next++;
     }
   }

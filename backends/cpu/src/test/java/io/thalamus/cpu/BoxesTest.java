@@ -93,10 +93,11 @@ class BoxesTest {
   }
 
   @Test
-  void zerosOfBothSignsAreEqual() {
-    int[] indexes = {0, 1, 2};
-    Boxes.sort(new float[] {-0f, 0, 1}, indexes, 3);
-    assertArrayEquals(new int[] {2, 0, 1}, indexes);
+  void zerosOfBothSignsAreEqualAndWhatIsNoNumberComesLast() {
+    int[] indexes = {0, 1, 2, 3, 4};
+    float[] scores = {Float.NaN, -0f, 0, Float.NEGATIVE_INFINITY, 1};
+    Boxes.sort(scores, indexes, 5);
+    assertArrayEquals(new int[] {4, 1, 2, 3, 0}, indexes);
   }
 
   @Test

@@ -23,6 +23,7 @@ import io.thalamus.simd.compile.Activation;
 import io.thalamus.simd.compile.Casting;
 import io.thalamus.simd.compile.Comparison;
 import io.thalamus.simd.compile.Convolution;
+import io.thalamus.simd.compile.Detections;
 import io.thalamus.simd.compile.DynamicQuantization;
 import io.thalamus.simd.compile.Elementwise;
 import io.thalamus.simd.compile.Finding;
@@ -175,6 +176,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
       case 16 -> Lstm.register(table);
       case 17 -> Resize.register(table);
       case 18 -> DynamicQuantization.register(table);
+      case 19 -> Detections.register(table);
       default -> {
         return false;
       }

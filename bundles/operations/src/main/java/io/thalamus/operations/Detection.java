@@ -129,7 +129,48 @@ public final class Detection {
       float overlapThreshold,
       boolean isBackgroundLabelled,
       int detections)
-      implements OperationParameters {}
+      implements OperationParameters {
+    /**
+     * Writes a box as y1, x1, y2 and x2 from its encoding relative to y, x, height and width of an
+     * anchor.
+     *
+     * @param delta where the encoding begins
+     * @param anchor where the anchor begins
+     * @param at where y1 is written
+     * @param step from there to x1, and so on
+     */
+    public void decode(
+        float[] deltas, int delta, float[] anchors, int anchor, float[] corners, int at, int step) {
+      float height = anchors[anchor + 2];
+      float width = anchors[anchor + 3];
+      float centerY = anchors[anchor] + height * deltas[delta] / scaleY;
+      float centerX = anchors[anchor + 1] + width * deltas[delta + 1] / scaleX;
+      float growthY = (float) Math.exp(deltas[delta + 2] / scaleHeight);
+      float growthX = (float) Math.exp(deltas[delta + 3] / scaleWidth);
+      float halfHeight = height * growthY * 0.5f;
+      float halfWidth = width * growthX * 0.5f;
+      corners[at] = centerY - halfHeight;
+      corners[at + step] = centerX - halfWidth;
+      corners[at + 2 * step] = centerY + halfHeight;
+      corners[at + 3 * step] = centerX + halfWidth;
+    }
+
+    /** Returns the boxes that are chosen of one class, or by their best ones, at most. */
+    public int mostChosen() {
+      int most = isRegular ? Math.min(mostOfClass, mostDetections) : mostDetections;
+      return Math.min(most, anchors);
+    }
+
+    /** Returns the classes that are given for a box where not regular. */
+    public int shownClasses() {
+      return Math.min(classes - 1, mostClasses);
+    }
+
+    /** Returns the label of a class, of which the first is the background. */
+    public int label(int index) {
+      return isBackgroundLabelled ? index : index - 1;
+    }
+  }
 
   static void checkEighths(Check check, OperandView boxes) throws ValidationException {
     check.that(

@@ -285,9 +285,7 @@ public final class Finding {
       switch (in) {
         case float[] floats -> {
           for (int i = 0; i < count; i++) {
-            // Zeros of both signs are equal.
-            int bits = Float.floatToRawIntBits(floats[from + i] + 0f);
-            keys[i] = bits ^ (bits >> 31 & Integer.MAX_VALUE);
+            keys[i] = Heap.key(floats[from + i]);
           }
         }
         case int[] ints -> System.arraycopy(ints, from, keys, 0, count);
@@ -306,42 +304,17 @@ public final class Finding {
       for (int i = 0; i < k; i++) {
         places[first + i] = i;
       }
-      for (int i = k / 2 - 1; i >= 0; i--) {
-        sink(keys, places, first, i, k);
-      }
+      Heap.order(keys, places, first, k);
       for (int i = k; i < top.rowLength(); i++) {
         // Of equals the later one is the better one.
         if (keys[i] >= keys[places[first]]) {
           places[first] = i;
-          sink(keys, places, first, 0, k);
+          Heap.sink(keys, places, first, 0, k);
         }
       }
-      for (int size = k - 1; size > 0; size--) {
-        int worst = places[first];
-        places[first] = places[first + size];
-        places[first + size] = worst;
-        sink(keys, places, first, 0, size);
+      for (int size = k; size > 1; size--) {
+        Heap.take(keys, places, first, size);
       }
-    }
-
-    private static void sink(int[] keys, int[] places, int first, int begin, int size) {
-      int at = begin;
-      int place = places[first + at];
-      for (int child = 2 * at + 1; child < size; child = 2 * at + 1) {
-        if (child + 1 < size && isWorse(keys, places[first + child + 1], places[first + child])) {
-          child++;
-        }
-        if (isWorse(keys, place, places[first + child])) {
-          break;
-        }
-        places[first + at] = places[first + child];
-        at = child;
-      }
-      places[first + at] = place;
-    }
-
-    private static boolean isWorse(int[] keys, int place, int other) {
-      return keys[place] < keys[other] || keys[place] == keys[other] && place < other;
     }
 
     /** As the reference does it, whose order decides where some compare with none. */
