@@ -5,6 +5,7 @@ import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperationCode;
+import io.thalamus.model.reader.Philox;
 import io.thalamus.operations.RandomMultinomial.Parameters;
 import io.thalamus.operations.ResolvedOperation;
 import java.lang.foreign.MemorySegment;

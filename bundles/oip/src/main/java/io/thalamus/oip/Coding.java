@@ -5,6 +5,7 @@ import static io.thalamus.model.LittleEndian.INT;
 
 import io.thalamus.http.Headers;
 import io.thalamus.http.HttpException;
+import io.thalamus.model.reader.SegmentInputStream;
 import io.thalamus.serving.ServingException;
 import io.thalamus.serving.protocol.RequestMemory;
 import io.thalamus.serving.protocol.Texts;

@@ -10,6 +10,7 @@ import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.json.JsonReadFeature;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.core.util.JsonRecyclerPools;
+import io.thalamus.model.reader.SegmentInputStream;
 import io.thalamus.serving.ServingException;
 import io.thalamus.serving.protocol.Texts;
 import java.io.IOException;

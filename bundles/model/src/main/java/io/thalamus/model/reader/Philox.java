@@ -3,8 +3,8 @@ package io.thalamus.model.reader;
 
 /**
  * The generator of random numbers by Salmon and others ("Parallel random numbers: as easy as 1, 2,
- * 3"), with four numbers of 32 bits and ten rounds, seeded and read as TensorFlow does it: readers
- * draw by it what a file has drawn by lot. Not thread-safe.
+ * 3"), with four numbers of 32 bits and ten rounds, seeded and read as TensorFlow does it. Not
+ * thread-safe.
  */
 public final class Philox {
   private static final int WIDTH = 4;
@@ -21,6 +21,8 @@ public final class Philox {
   private final long seed;
   private final long stream;
   private long counter;
+  private final int[] block = new int[WIDTH];
+  private int used = WIDTH;
 
   /**
    * A generator by two seeds.
@@ -33,45 +35,50 @@ public final class Philox {
     this.stream = stream;
   }
 
-  private int[] next() {
-    int[] state = {(int) counter, (int) (counter >>> 32), (int) stream, (int) (stream >>> 32)};
+  private int nextInt() {
+    if (used == WIDTH) {
+      fill();
+      used = 0;
+    }
+    return block[used++];
+  }
+
+  private void fill() {
+    block[0] = (int) counter;
+    block[1] = (int) (counter >>> 32);
+    block[2] = (int) stream;
+    block[3] = (int) (stream >>> 32);
     counter++;
     int first = (int) seed;
     int second = (int) (seed >>> 32);
     for (int round = 0; round < ROUNDS; round++) {
-      long a = FIRST_FACTOR * (state[0] & LOW);
-      long b = SECOND_FACTOR * (state[2] & LOW);
-      state[0] = (int) (b >>> 32) ^ state[1] ^ first;
-      state[1] = (int) b;
-      state[2] = (int) (a >>> 32) ^ state[3] ^ second;
-      state[3] = (int) a;
+      long a = FIRST_FACTOR * (block[0] & LOW);
+      long b = SECOND_FACTOR * (block[2] & LOW);
+      block[0] = (int) (b >>> 32) ^ block[1] ^ first;
+      block[1] = (int) b;
+      block[2] = (int) (a >>> 32) ^ block[3] ^ second;
+      block[3] = (int) a;
       first += FIRST_STEP;
       second += SECOND_STEP;
     }
-    return state;
   }
 
-  private static float fraction(int bits) {
-    return Float.intBitsToFloat(bits & FRACTION | 0x3F800000) - 1;
+  private float nextFloat() {
+    return Float.intBitsToFloat(nextInt() & FRACTION | 0x3F800000) - 1;
   }
 
   /** Draws numbers evenly from 0 to 1. */
   public void uniform(float[] values) {
-    int[] drawn = {};
     for (int i = 0; i < values.length; i++) {
-      drawn = i % WIDTH == 0 ? next() : drawn;
-      values[i] = fraction(drawn[i % WIDTH]);
+      values[i] = nextFloat();
     }
   }
 
   /** Draws numbers of the normal distribution, in pairs by the method of Box and Muller. */
   public void normal(float[] values) {
-    int[] drawn = {};
     for (int i = 0; i < values.length; i += 2) {
-      drawn = i % WIDTH == 0 ? next() : drawn;
-      float distance =
-          (float) Math.sqrt(-2 * (float) Math.log(Math.max(LEAST, fraction(drawn[i % WIDTH]))));
-      float angle = (float) (2 * Math.PI * fraction(drawn[i % WIDTH + 1]));
+      float distance = (float) Math.sqrt(-2 * (float) Math.log(Math.max(LEAST, nextFloat())));
+      float angle = (float) (2 * Math.PI * nextFloat());
       values[i] = (float) Math.sin(angle) * distance;
       if (i + 1 < values.length) {
         values[i + 1] = (float) Math.cos(angle) * distance;
@@ -79,14 +86,9 @@ public final class Philox {
     }
   }
 
-  /** Draws numbers evenly from 0 to 1, of twice as many bits, rounded at last. */
-  public void doubles(float[] values) {
-    int[] drawn = {};
-    for (int i = 0; i < values.length; i++) {
-      int at = 2 * i % WIDTH;
-      drawn = at == 0 ? next() : drawn;
-      long bits = (drawn[at] & (long) LONG_FRACTION) << 32 | drawn[at + 1] & LOW;
-      values[i] = (float) (Double.longBitsToDouble(bits | 1023L << 52) - 1);
-    }
+  /** Draws a number evenly from 0 to 1, of twice as many bits. */
+  public double nextDouble() {
+    long high = (nextInt() & (long) LONG_FRACTION) << 32;
+    return Double.longBitsToDouble(high | nextInt() & LOW | 1023L << 52) - 1;
   }
 }

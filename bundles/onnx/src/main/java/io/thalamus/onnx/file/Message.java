@@ -3,10 +3,9 @@ package io.thalamus.onnx.file;
 
 import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.WireFormat;
+import io.thalamus.model.reader.SegmentInputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -33,7 +32,7 @@ final class Message {
       throw new Refusal("the file is larger than 2 GiB, which protobuf does not allow");
     }
     this.file = file;
-    this.in = CodedInputStream.newInstance(new SegmentStream(file), BUFFER);
+    this.in = CodedInputStream.newInstance(new SegmentInputStream(file), BUFFER);
     this.in.setSizeLimit(Integer.MAX_VALUE);
   }
 
@@ -164,40 +163,5 @@ final class Message {
     return new Refusal(
         "the file is damaged: field %s before byte %s %s"
             .formatted(WireFormat.getTagFieldNumber(tag), in.getTotalBytesRead(), what));
-  }
-
-  /** The bytes of a segment as a stream. */
-  private static final class SegmentStream extends InputStream {
-    private final MemorySegment segment;
-    private long position;
-
-    SegmentStream(MemorySegment segment) {
-      this.segment = segment;
-    }
-
-    @Override
-    public int read() {
-      return position < segment.byteSize()
-          ? segment.get(ValueLayout.JAVA_BYTE, position++) & 0xFF
-          : -1;
-    }
-
-    @Override
-    public int read(byte[] target, int offset, int length) {
-      int count = (int) Math.min(length, segment.byteSize() - position);
-      if (count <= 0) {
-        return length == 0 ? 0 : -1;
-      }
-      MemorySegment.copy(segment, ValueLayout.JAVA_BYTE, position, target, offset, count);
-      position += count;
-      return count;
-    }
-
-    @Override
-    public long skip(long count) {
-      long skipped = Math.clamp(count, 0, segment.byteSize() - position);
-      position += skipped;
-      return skipped;
-    }
   }
 }

@@ -3,6 +3,7 @@ package io.thalamus.shell.results;
 
 import io.thalamus.console.Json;
 import io.thalamus.console.Result;
+import io.thalamus.console.text.Bars;
 import io.thalamus.console.text.Lines;
 import io.thalamus.console.text.Style;
 import io.thalamus.console.text.Units;
@@ -19,7 +20,6 @@ public record BurstResult(String model, BurstRun.Figures figures, Style style) i
   private static final double LOW = 0.1;
   private static final double HIGH = 99.9;
   private static final double[] PERCENTILES = {50, 90, 99, 99.9, 100};
-  private static final String EIGHTHS = " ▏▎▍▌▋▊▉";
 
   @Override
   public String text() {
@@ -93,13 +93,9 @@ public record BurstResult(String model, BurstRun.Figures figures, Style style) i
     }
   }
 
+  /** Whatever there is shows. */
   private static String bar(double share, int room) {
-    int eighths = (int) Math.round(share * room * 8);
-    if (share > 0 && eighths == 0) {
-      eighths = 1;
-    }
-    String full = "█".repeat(eighths / 8);
-    return eighths % 8 == 0 ? full : full + EIGHTHS.charAt(eighths % 8);
+    return Bars.bar(share > 0 ? Math.max(share, 1.0 / (8 * room)) : 0, room);
   }
 
   private static String time(long nanos) {

@@ -59,30 +59,13 @@ final class Stty extends ExecPty {
         process.getOutputStream().close();
         String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         // A terminal that takes some of the flags only says so, and is used as it is.
-        if (status(process) < KILLED || attempt == ATTEMPTS) {
+        if (process.onExit().join().exitValue() < KILLED || attempt == ATTEMPTS) {
           return said;
         }
       } catch (IOException killedBeforeItsBegin) {
         if (attempt == ATTEMPTS) {
           throw killedBeforeItsBegin;
         }
-      }
-    }
-  }
-
-  private static int status(Process process) {
-    boolean isInterrupted = false;
-    try {
-      while (true) {
-        try {
-          return process.waitFor();
-        } catch (InterruptedException e) {
-          isInterrupted = true;
-        }
-      }
-    } finally {
-      if (isInterrupted) {
-        Thread.currentThread().interrupt();
       }
     }
   }

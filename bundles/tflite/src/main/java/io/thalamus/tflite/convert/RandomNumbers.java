@@ -90,7 +90,10 @@ final class RandomNumbers {
     int total = node.temporary(data, column);
     Strided.emit(node, sums, column, classes - 1, new long[] {classes, 1}, total);
     float[] points = room(node, (long) batch * samples);
-    generator(node).doubles(points);
+    Philox generator = generator(node);
+    for (int i = 0; i < points.length; i++) {
+      points[i] = (float) generator.nextDouble();
+    }
     Shape drawn = Shape.of(batch, samples);
     int sought =
         node.compute(OperationCode.MUL, data, drawn, node.float32Tensor(drawn, points), total);

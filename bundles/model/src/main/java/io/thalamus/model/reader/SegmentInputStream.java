@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.oip;
+package io.thalamus.model.reader;
 
 import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Objects;
 
-/** The bytes of a segment. Used by one thread at a time. */
-final class SegmentInputStream extends InputStream {
+/** The bytes of a segment as a stream. Used by one thread at a time. */
+public final class SegmentInputStream extends InputStream {
   private final MemorySegment segment;
   private long position;
 
-  SegmentInputStream(MemorySegment segment) {
+  /** A stream from the first byte on. */
+  public SegmentInputStream(MemorySegment segment) {
     this.segment = segment;
   }
 
@@ -32,6 +33,13 @@ final class SegmentInputStream extends InputStream {
     MemorySegment.copy(segment, ValueLayout.JAVA_BYTE, position, target, offset, count);
     position += count;
     return count;
+  }
+
+  @Override
+  public long skip(long count) {
+    long skipped = Math.clamp(count, 0, segment.byteSize() - position);
+    position += skipped;
+    return skipped;
   }
 
   @Override

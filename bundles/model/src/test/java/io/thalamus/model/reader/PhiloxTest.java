@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.thalamus.cpu;
+package io.thalamus.model.reader;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
