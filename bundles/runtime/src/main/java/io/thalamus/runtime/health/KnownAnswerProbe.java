@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.runtime.health;
 
-import static io.thalamus.runtime.registry.DevicePreparedModel.resultOf;
-
-import io.thalamus.hal.DeviceException;
-import io.thalamus.hal.ExecutionConfig;
-import io.thalamus.hal.ExecutionResult.Completed;
-import io.thalamus.hal.ExecutionResult.Failed;
-import io.thalamus.hal.MemoryPool;
-import io.thalamus.hal.PrepareConfig;
-import io.thalamus.hal.Request;
-import io.thalamus.memory.MemoryKind;
-import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Elements;
 import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Model;
@@ -23,7 +12,6 @@ import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.model.Tolerance;
 import io.thalamus.runtime.call.Terms.Admission;
-import io.thalamus.runtime.registry.DevicePreparedModel;
 import io.thalamus.runtime.registry.RegisteredDevice;
 import io.thalamus.runtime.registry.Support;
 import java.lang.foreign.MemorySegment;
@@ -54,9 +42,6 @@ record KnownAnswerProbe(String name, Model model, float[] input, float[] expecte
           fullyConnected(),
           fullyConnectedQuantized());
 
-  private static final int INPUT_OFFSET = 0;
-  private static final int OUTPUT_OFFSET = 64;
-  private static final int POOL_BYTES = 128;
   private static final int ZERO_POINT = 128;
 
   /** Returns why a device does not come back; empty when it passes. */
@@ -67,7 +52,7 @@ record KnownAnswerProbe(String name, Model model, float[] input, float[] expecte
         return Optional.of("the probe " + probe.name + " failed: " + support.reason());
       }
       if (support.operations().get(0)) {
-        Optional<String> failure = probe.run(device);
+        Optional<String> failure = probe.replay().failureOf(device);
         if (failure.isPresent()) {
           return failure.map(what -> "the probe " + probe.name + " failed: " + what);
         }
@@ -76,50 +61,34 @@ record KnownAnswerProbe(String name, Model model, float[] input, float[] expecte
     return Optional.empty();
   }
 
-  private Optional<String> run(RegisteredDevice device) {
-    SharedMemory memory = SharedMemory.allocate(MemoryKind.ASHMEM, POOL_BYTES);
-    try (DevicePreparedModel prepared =
-        device.prepare(model, PrepareConfig.DEFAULT, Admission.UNTIL_DEPARTURE)) {
-      Operand operand = model.main().input(0);
-      MemorySegment bytes = memory.segment();
-      for (int i = 0; i < input.length; i++) {
-        Elements.of(operand.type())
-            .setFloat(
-                bytes.asSlice(INPUT_OFFSET), i, input[i] + operand.quantization().zeroPoint());
-      }
-      return switch (resultOf(
-          prepared.execute(request(memory), ExecutionConfig.DEFAULT, List.of()))) {
-        case Completed completed -> difference(bytes.asSlice(OUTPUT_OFFSET));
-        case Failed failed -> Optional.of(failed.message());
-        default -> Optional.of("it found a buffer too small");
-      };
-    } catch (DeviceException e) {
-      return Optional.of(e.getMessage());
-    } finally {
-      // A call that hangs has it lent: it is unmapped when that returns.
-      memory.close();
+  private ReplayProbe replay() {
+    return ReplayProbe.of(
+            name,
+            model,
+            List.of(value(model.main().input(0), input)),
+            List.of(value(model.main().output(0), expected)),
+            this::difference)
+        .orElseThrow();
+  }
+
+  private static ReplayProbe.Value value(Operand operand, float... numbers) {
+    byte[] bytes = new byte[Math.toIntExact(operand.byteSize())];
+    for (int i = 0; i < numbers.length; i++) {
+      Elements.of(operand.type())
+          .setFloat(
+              MemorySegment.ofArray(bytes), i, numbers[i] + operand.quantization().zeroPoint());
     }
+    return new ReplayProbe.Value(bytes, Shape.NONE, Shape.NONE);
   }
 
-  private Request request(SharedMemory memory) {
-    return new Request(
-        List.of(place(INPUT_OFFSET, model.main().input(0))),
-        List.of(place(OUTPUT_OFFSET, model.main().output(0))),
-        List.of(new MemoryPool.Shared(memory)));
-  }
-
-  private static Request.Argument place(long offset, Operand operand) {
-    return new Request.Location(0, offset, operand.byteSize(), Shape.NONE);
-  }
-
-  private Optional<String> difference(MemorySegment output) {
-    Operand operand = model.main().output(0);
+  private Optional<String> difference(int output, MemorySegment actual, MemorySegment right) {
+    Operand operand = model.main().output(output);
     Tolerance tolerance = Tolerance.of(operand.type(), true);
     for (int i = 0; i < expected.length; i++) {
-      float actual =
-          Elements.of(operand.type()).getFloat(output, i) - operand.quantization().zeroPoint();
-      if (!tolerance.accepts(expected[i], actual)) {
-        return Optional.of("element %d is %s, not %s".formatted(i, actual, expected[i]));
+      float number =
+          Elements.of(operand.type()).getFloat(actual, i) - operand.quantization().zeroPoint();
+      if (!tolerance.accepts(expected[i], number)) {
+        return Optional.of("element %d is %s, not %s".formatted(i, number, expected[i]));
       }
     }
     return Optional.empty();

@@ -100,28 +100,28 @@ public final class ReplayProbe implements Probe {
 
   @Override
   public Optional<String> failure(RegisteredDevice device) {
+    return failureOf(device)
+        .map(what -> "it computed " + name + " wrongly, and not better when tried again: " + what);
+  }
+
+  /** Returns what goes wrong now; empty when nothing does. */
+  Optional<String> failureOf(RegisteredDevice device) {
     // A device that is given up may still write to the memory of its call: each has its own.
     SharedMemory memory =
         SharedMemory.allocate(MemoryKind.ASHMEM, Math.max(1, bytes(inputs) + bytes(outputs)));
     try (DevicePreparedModel prepared =
         device.prepare(model, PrepareConfig.DEFAULT, Admission.UNTIL_DEPARTURE)) {
       Request request = request(memory);
-      Optional<String> failure =
-          switch (resultOf(prepared.execute(request, ExecutionConfig.DEFAULT, List.of()))) {
-            case Completed completed -> difference(request, completed, memory.segment());
-            case Failed failed -> Optional.of(failed.message());
-            default -> Optional.of("it found a buffer too small");
-          };
-      return failure.map(this::described);
+      return switch (resultOf(prepared.execute(request, ExecutionConfig.DEFAULT, List.of()))) {
+        case Completed completed -> difference(request, completed, memory.segment());
+        case Failed failed -> Optional.of(failed.message());
+        default -> Optional.of("it found a buffer too small");
+      };
     } catch (DeviceException e) {
-      return Optional.of(described(e.getMessage()));
+      return Optional.of(e.getMessage());
     } finally {
       memory.close();
     }
-  }
-
-  private String described(String what) {
-    return "it computed " + name + " wrongly, and not better when tried again: " + what;
   }
 
   private Request request(SharedMemory memory) {
