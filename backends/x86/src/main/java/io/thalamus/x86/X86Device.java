@@ -30,6 +30,7 @@ import io.thalamus.x86.code.Machine;
 import io.thalamus.x86.compile.Casting;
 import io.thalamus.x86.compile.Constants;
 import io.thalamus.x86.compile.Convolution;
+import io.thalamus.x86.compile.Detections;
 import io.thalamus.x86.compile.Elementwise;
 import io.thalamus.x86.compile.Finding;
 import io.thalamus.x86.compile.GraphCompiler;
@@ -180,6 +181,7 @@ public final class X86Device extends TableDevice implements AutoCloseable {
       case 16 -> Recurrence.register(table);
       case 17 -> Truth.register(table);
       case 18 -> Casting.register(table);
+      case 19 -> Detections.register(table);
       default -> {
         return false;
       }

@@ -29,6 +29,7 @@ public final class GuardedRun {
   private static final List<DiscoverySelector> TESTS =
       Stream.of(
               "ChainsTest",
+              "DetectionsTest",
               "DynamicQuantizationTest",
               "FindingTest",
               "FloatOperationsTest",
@@ -40,6 +41,7 @@ public final class GuardedRun {
               "SpreadConvolutionTest",
               "StoredConvolutionTest",
               "StoredOperationsTest",
+              "kernel.ChosenBoxesTest",
               "kernel.GuardedFloatsTest",
               "kernel.GuardedTest")
           .map(name -> selectClass("io.thalamus.x86." + name))

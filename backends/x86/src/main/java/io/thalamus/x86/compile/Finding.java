@@ -40,10 +40,10 @@ public final class Finding {
   private static final int LONGEST = 1 << 15;
 
   /** Calls of an operation. */
-  private static final long MOST_CALLS = 1 << 14;
+  static final long MOST_CALLS = 1 << 14;
 
   /** Elements that a call moves at most, to sort rows: some milliseconds. */
-  private static final long MOST_MOVED = 1 << 22;
+  static final long MOST_MOVED = 1 << 22;
 
   /** The input of SCATTER_ND that has the updates; their code is the next one. */
   private static final int UPDATES = 2;
@@ -155,19 +155,8 @@ public final class Finding {
       keys = program.place(floats.bytes());
       Elementwise.map(Kind.INT_OF_ORDER, floats, keys, program);
     }
-    SortedRows rows = new SortedRows(top.rowLength(), top.k());
     long results = (long) top.rows() * top.k();
-    Place sorted = program.place(results * Long.BYTES + Long.BYTES);
-    int most = (int) Math.max(1, MOST_MOVED / ((long) top.rowLength() * top.k()));
-    for (int row = 0; row < top.rows(); row += most) {
-      program.call(
-          rows,
-          Math.min(most, top.rows() - row),
-          keys.at((long) row * top.rowLength() * Integer.BYTES),
-          sorted.at(row * rows.bytes()));
-      // Bytes behind a row belong to the next one.
-      program.barrier();
-    }
+    Place sorted = sort(new SortedRows(top.rowLength(), top.k(), true), top.rows(), keys, program);
     half(sorted, 0, operands.output(1), results, program);
     if (type == OperandCode.TENSOR_INT32) {
       half(sorted, Integer.BYTES, operands.output(), results, program);
@@ -193,15 +182,25 @@ public final class Finding {
         program);
   }
 
-  /** Copies the lower or the upper halves of elements of 64 bits. */
-  private static void half(Place from, int at, Place to, long count, ProgramBuilder program) {
-    for (long first = 0; first < count; first += LONGEST) {
-      int some = (int) Math.min(LONGEST, count - first);
+  /** Returns where the results of so many rows stand. */
+  static Place sort(SortedRows sorting, int rows, Place keys, ProgramBuilder program) {
+    Place sorted = program.place(rows * sorting.bytes() + Long.BYTES);
+    int most = (int) Math.max(1, MOST_MOVED / ((long) sorting.count() * sorting.top()));
+    for (int row = 0; row < rows; row += most) {
       program.call(
-          new Strided(Integer.BYTES, some, Long.BYTES, Integer.BYTES, 0, 0),
-          from.at(first * Long.BYTES + at),
-          to.at(first * Integer.BYTES));
+          sorting,
+          Math.min(most, rows - row),
+          keys.at((long) row * sorting.count() * Integer.BYTES),
+          sorted.at(row * sorting.bytes()));
+      // Bytes behind a row belong to the next one.
+      program.barrier();
     }
+    return sorted;
+  }
+
+  /** Copies the lower or the upper halves of elements of 64 bits. */
+  static void half(Place from, int at, Place to, long count, ProgramBuilder program) {
+    Moving.words(from.at(at), Long.BYTES, to.at(0), count, program);
   }
 
   private static boolean isLookupPossible(OperationView operation) {
@@ -249,7 +248,7 @@ public final class Finding {
   }
 
   /** Returns where it is told where rows begin; a run that meets a wrong index fails. */
-  private static Place check(CheckedIndexes indexes, Place from, ProgramBuilder program) {
+  static Place check(CheckedIndexes indexes, Place from, ProgramBuilder program) {
     Place places = program.place(indexes.bytes());
     program.call(indexes, from.at(0), places.at(0));
     for (int i = 0; i < indexes.limits().size(); i++) {

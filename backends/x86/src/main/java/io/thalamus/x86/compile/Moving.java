@@ -22,7 +22,7 @@ public final class Moving {
   private static final int LONGEST = 1 << 16;
 
   /** Rows that are transposed at a time. */
-  private static final int STRIP = 64;
+  static final int STRIP = 64;
 
   static final OperandCode[] TYPES = {
     OperandCode.TENSOR_FLOAT32,
@@ -125,6 +125,17 @@ public final class Moving {
     }
   }
 
+  /** Copies words that stand some bytes apart, or one word, to where they are beside each other. */
+  static void words(Spot from, int step, Spot to, long count, ProgramBuilder program) {
+    for (long first = 0; first < count; first += LONGEST) {
+      int some = (int) Math.min(LONGEST, count - first);
+      program.call(
+          new Strided(Integer.BYTES, some, step, Integer.BYTES, 0, 0),
+          from.plus(first * step),
+          to.plus(first * Integer.BYTES));
+    }
+  }
+
   private static byte[] bytes(int word) {
     return new byte[] {(byte) word, (byte) (word >> 8), (byte) (word >> 16), (byte) (word >> 24)};
   }
@@ -147,7 +158,7 @@ public final class Moving {
   }
 
   /** Rows of the source that become columns, by strips of either. */
-  private static void transpose(
+  static void transpose(
       int rows,
       int columns,
       int readStep,

@@ -13,6 +13,8 @@ public enum Reducing {
   SUM(Binary.VADDPS, 0),
   MEAN(Binary.VADDPS, 0),
   MAXIMUM(Binary.VMAXPS, Float.NEGATIVE_INFINITY),
+  /** The largest of those that are no NaN. */
+  LARGEST_NUMBER(Binary.VMAXPS, Float.NEGATIVE_INFINITY),
   MINIMUM(Binary.VMINPS, Float.POSITIVE_INFINITY),
   INT_MAXIMUM(Binary.VPMAXSD, Float.intBitsToFloat(Integer.MIN_VALUE)),
   INT_MINIMUM(Binary.VPMINSD, Float.intBitsToFloat(Integer.MAX_VALUE)),
@@ -27,9 +29,9 @@ public enum Reducing {
     this.start = start;
   }
 
-  /** Returns the instruction that combines two, if it is but one. */
+  /** Returns the instruction that combines a result with another, if it is but one. */
   Optional<Binary> single() {
-    return this == PRODUCT ? Optional.empty() : Optional.of(instruction);
+    return this == PRODUCT || this == LARGEST_NUMBER ? Optional.empty() : Optional.of(instruction);
   }
 
   /** The result of none; of integers its bits. */
@@ -46,6 +48,10 @@ public enum Reducing {
    */
   void combine(Emitter emitter, Vector result, Vector other, Vector zero, Vector scratch) {
     Assembler a = emitter.assembler();
+    if (this == LARGEST_NUMBER) {
+      a.emit(instruction, result, other, result);
+      return;
+    }
     if (this != PRODUCT) {
       a.emit(instruction, result, result, other);
       return;

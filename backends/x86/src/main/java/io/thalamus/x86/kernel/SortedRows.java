@@ -10,13 +10,15 @@ import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Shift;
 
 /**
- * The largest integers of 32 bits of each row, the largest first, of equal ones the later; a block
- * is a row. Each result has 64 bits: the place in the row, and above it the integer.
+ * The largest integers of 32 bits of each row, the largest first; a block is a row. Each result has
+ * 64 bits: the place in the row, and above it the integer.
  *
  * @param count integers of a row
  * @param top how many of them are chosen
+ * @param isLaterFirst whether of equal ones the later comes first; else places are counted from the
+ *     end of the row, where the last one is 0
  */
-public record SortedRows(int count, int top) implements FunctionSource {
+public record SortedRows(int count, int top, boolean isLaterFirst) implements FunctionSource {
   /** Returns the bytes of the results of a row, behind which one more is written. */
   public long bytes() {
     return (long) top * Long.BYTES;
@@ -27,13 +29,13 @@ public record SortedRows(int count, int top) implements FunctionSource {
   public Function write(Emitter emitter) {
     Assembler a = emitter.begin();
     Label nextRow = a.label();
-    a.mov(Gpr.R10, 0);
+    a.mov(Gpr.R10, isLaterFirst ? 0 : count - 1);
     a.mov(Gpr.RSI, Gpr.RCX);
     Label next = a.label();
     one(a);
     a.emit(Alu.ADD, Gpr.RDX, Integer.BYTES);
-    a.emit(Alu.ADD, Gpr.R10, 1);
-    a.emit(Alu.CMP, Gpr.R10, count);
+    a.emit(Alu.ADD, Gpr.R10, isLaterFirst ? 1 : -1);
+    a.emit(Alu.CMP, Gpr.R10, isLaterFirst ? count : -1);
     a.jump(Condition.NOT_EQUAL, next);
     a.emit(Alu.ADD, Gpr.RCX, top * Long.BYTES);
     a.countDown(Gpr.R9, nextRow);

@@ -154,7 +154,7 @@ class GuardedFloatsTest {
     return switch (kind) {
       case SUM -> sum;
       case MEAN -> sum / values.size();
-      case MAXIMUM -> Collections.max(values);
+      case MAXIMUM, LARGEST_NUMBER -> Collections.max(values);
       case MINIMUM -> Collections.min(values);
       case PRODUCT -> values.stream().reduce(1.0, (a, b) -> a * b);
       case INT_MAXIMUM, INT_MINIMUM -> throw new IllegalArgumentException(kind + " is of integers");
