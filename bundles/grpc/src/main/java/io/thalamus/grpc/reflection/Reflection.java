@@ -98,15 +98,8 @@ public final class Reflection {
   }
 
   private static String containingType(MessageReader in) throws IOException {
-    String name = "";
     long outer = in.enter();
-    for (int tag = in.next(); tag != 0; tag = in.next()) {
-      if (tag == MessageReader.tag(1, MessageReader.LENGTH)) {
-        name = in.text();
-      } else {
-        in.skip(tag);
-      }
-    }
+    String name = in.onlyText();
     in.leave(outer);
     return name;
   }

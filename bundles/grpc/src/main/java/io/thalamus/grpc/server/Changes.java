@@ -58,7 +58,7 @@ final class Changes {
 
   MessageWriter regions(MessageReader in) throws IOException, ServingException {
     MessageWriter reply = new MessageWriter();
-    for (Region region : server.sharedRegions().status(name(in))) {
+    for (Region region : server.sharedRegions().status(in.onlyText())) {
       MessageWriter status =
           new MessageWriter()
               .text(1, region.name())
@@ -89,20 +89,8 @@ final class Changes {
   }
 
   MessageWriter unregister(MessageReader in) throws IOException {
-    server.sharedRegions().unregister(name(in));
+    server.sharedRegions().unregister(in.onlyText());
     return new MessageWriter();
-  }
-
-  private static String name(MessageReader in) throws IOException {
-    String name = "";
-    for (int tag = in.next(); tag != 0; tag = in.next()) {
-      if (tag == (1 << 3 | LENGTH)) {
-        name = in.text();
-      } else {
-        in.skip(tag);
-      }
-    }
-    return name;
   }
 
   /** Refuses an extension of Triton that is not done. */

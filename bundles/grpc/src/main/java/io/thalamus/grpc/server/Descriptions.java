@@ -83,26 +83,13 @@ final class Descriptions {
 
   /** Answers {@code Check} of gRPC's own health protocol. */
   MessageWriter health(MessageReader in) throws IOException, ServingException {
-    String service = healthService(in);
+    String service = in.onlyText();
     if (!isService(service)) {
       throw new ServingException(
           Failure.NOT_FOUND,
           "there is no service " + Texts.quote(service) + ": expected " + Calls.SERVICE);
     }
     return new MessageWriter().integer(1, health(service));
-  }
-
-  /** Reads the name of the service whose health is asked for; empty for the server. */
-  static String healthService(MessageReader in) throws IOException {
-    String service = "";
-    for (int tag = in.next(); tag != 0; tag = in.next()) {
-      if (tag == (1 << 3 | LENGTH)) {
-        service = in.text();
-      } else {
-        in.skip(tag);
-      }
-    }
-    return service;
   }
 
   private static boolean isService(String name) {
@@ -147,23 +134,17 @@ final class Descriptions {
     Named named = Named.read(in);
     ModelMetadata model = server.metadata(named.model(), named.version());
     MessageWriter config = new MessageWriter().text(1, model.name()).text(2, model.platform());
-    for (TensorMetadata tensor : model.inputs()) {
-      config.message(
-          5,
-          new MessageWriter()
-              .text(1, tensor.name())
-              .integer(2, type(tensor.datatype()))
-              .integers(4, tensor.shape()));
-    }
-    for (TensorMetadata tensor : model.outputs()) {
-      config.message(
-          6,
-          new MessageWriter()
-              .text(1, tensor.name())
-              .integer(2, type(tensor.datatype()))
-              .integers(3, tensor.shape()));
-    }
+    model.inputs().forEach(tensor -> config.message(5, tensor(tensor, 4)));
+    model.outputs().forEach(tensor -> config.message(6, tensor(tensor, 3)));
     return new MessageWriter().message(1, config.text(17, "thalamus"));
+  }
+
+  /** Returns what a model configuration says of a tensor: its dimensions stand in this field. */
+  private static MessageWriter tensor(TensorMetadata tensor, int dimensions) {
+    return new MessageWriter()
+        .text(1, tensor.name())
+        .integer(2, type(tensor.datatype()))
+        .integers(dimensions, tensor.shape());
   }
 
   /** Returns the number that model configurations have for a datatype. */

@@ -56,7 +56,7 @@ final class HealthWatches {
     @Override
     public void onMessage(InputStream message) {
       try {
-        String name = Descriptions.healthService(new MessageReader(message));
+        String name = new MessageReader(message).onlyText();
         synchronized (this) {
           service = name;
         }

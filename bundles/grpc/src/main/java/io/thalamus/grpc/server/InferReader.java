@@ -292,10 +292,8 @@ final class InferReader {
               .orElseThrow(
                   () ->
                       ServingException.invalid(
-                          tensor.what()
-                              + " has datatype "
-                              + Texts.quote(tensor.datatype)
-                              + ": expected one of the protocol, as FP32"));
+                          "%s has datatype %s: expected one of the protocol, as FP32"
+                              .formatted(tensor.what(), Texts.quote(tensor.datatype))));
       Optional<RegionPart> region = tensor.region.region(tensor.what());
       MemorySegment value;
       if (region.isPresent()) {

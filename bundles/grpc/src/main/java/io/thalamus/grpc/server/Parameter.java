@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.grpc.server;
 
+import static io.thalamus.grpc.wire.MessageReader.FIXED64;
+import static io.thalamus.grpc.wire.MessageReader.LENGTH;
+import static io.thalamus.grpc.wire.MessageReader.VARINT;
+
 import io.thalamus.grpc.wire.MessageReader;
 import io.thalamus.serving.ServingException;
 import io.thalamus.serving.protocol.Texts;
@@ -12,26 +16,16 @@ import java.io.IOException;
  * @param value a Boolean, Long, String or Double, as the client chose; null if it chose none
  */
 record Parameter(String name, Object value) {
-  private static final int KEY = MessageReader.tag(1, MessageReader.LENGTH);
-  private static final int VALUE = MessageReader.tag(2, MessageReader.LENGTH);
-  private static final int FLAG = MessageReader.tag(1, MessageReader.VARINT);
-  private static final int INTEGER = MessageReader.tag(2, MessageReader.VARINT);
-  private static final int TEXT = MessageReader.tag(3, MessageReader.LENGTH);
-  private static final int REAL = MessageReader.tag(4, MessageReader.FIXED64);
-  private static final int UNSIGNED = MessageReader.tag(5, MessageReader.VARINT);
-
   /** Reads an entry of a map of parameters. */
   static Parameter read(MessageReader in) throws IOException {
     String name = "";
     Object value = null;
     long outer = in.enter();
     for (int tag = in.next(); tag != 0; tag = in.next()) {
-      if (tag == KEY) {
-        name = in.text();
-      } else if (tag == VALUE) {
-        value = value(in);
-      } else {
-        in.skip(tag);
+      switch (tag) {
+        case 1 << 3 | LENGTH -> name = in.text();
+        case 2 << 3 | LENGTH -> value = value(in);
+        default -> in.skip(tag);
       }
     }
     in.leave(outer);
@@ -42,16 +36,12 @@ record Parameter(String name, Object value) {
     Object value = null;
     long outer = in.enter();
     for (int tag = in.next(); tag != 0; tag = in.next()) {
-      if (tag == FLAG) {
-        value = in.varint() != 0;
-      } else if (tag == INTEGER || tag == UNSIGNED) {
-        value = in.varint();
-      } else if (tag == TEXT) {
-        value = in.text();
-      } else if (tag == REAL) {
-        value = Double.longBitsToDouble(in.fixed64());
-      } else {
-        in.skip(tag);
+      switch (tag) {
+        case 1 << 3 | VARINT -> value = in.varint() != 0;
+        case 2 << 3 | VARINT, 5 << 3 | VARINT -> value = in.varint();
+        case 3 << 3 | LENGTH -> value = in.text();
+        case 4 << 3 | FIXED64 -> value = Double.longBitsToDouble(in.fixed64());
+        default -> in.skip(tag);
       }
     }
     in.leave(outer);

@@ -180,6 +180,19 @@ public final class MessageReader {
     }
   }
 
+  /** Reads a message of which field 1 alone counts, and returns that text; empty without it. */
+  public String onlyText() throws IOException {
+    String text = "";
+    for (int tag = next(); tag != 0; tag = next()) {
+      if (tag == tag(1, LENGTH)) {
+        text = text();
+      } else {
+        skip(tag);
+      }
+    }
+    return text;
+  }
+
   /** Leaves out the value of a field. */
   public void skip(int tag) throws IOException {
     switch (tag & 7) {
