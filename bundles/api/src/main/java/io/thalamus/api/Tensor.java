@@ -175,12 +175,8 @@ public final class Tensor {
     Shape shape = Shape.of(dimensions);
     if (shape.elementCount() != count) {
       throw new IllegalArgumentException(
-          "dimensions "
-              + Arrays.toString(dimensions)
-              + " hold "
-              + shape.elementCount()
-              + " elements, not "
-              + count);
+          "dimensions %s hold %s elements, not %s"
+              .formatted(Arrays.toString(dimensions), shape.elementCount(), count));
     }
     return new Operand(type, shape, Quantization.NONE, Lifetime.SUBGRAPH_INPUT, "");
   }

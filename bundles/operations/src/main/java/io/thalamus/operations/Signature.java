@@ -238,12 +238,11 @@ public final class Signature {
       }
     }
     throw new ValidationException(
-        "it has "
-            + actual
-            + " "
-            + what
-            + ", but takes "
-            + counts.stream().map(Object::toString).collect(Collectors.joining(" or ")));
+        "it has %s %s, but takes %s"
+            .formatted(
+                actual,
+                what,
+                counts.stream().map(Object::toString).collect(Collectors.joining(" or "))));
   }
 
   /** Checks the data before all else, whose types depend on it. */

@@ -5,7 +5,7 @@ import io.thalamus.npu.command.Command;
 import io.thalamus.npu.machine.Architecture;
 import io.thalamus.npu.machine.Timeline;
 import io.thalamus.npu.timing.OperatingPoint;
-import java.util.Arrays;
+import java.nio.IntBuffer;
 import java.util.HashSet;
 import java.util.Optional;
 import java.util.Set;
@@ -55,8 +55,9 @@ record Search(Architecture architecture, OperatingPoint point, long seed) {
       all = Math.min(Integer.MAX_VALUE, all * values.length);
     }
     SplittableRandom random = new SplittableRandom(seed * 31 + index);
-    Set<Tiling> seen = new HashSet<>();
-    seen.add(new Tiling(start));
+    // Buffers are equal where their numbers are.
+    Set<IntBuffer> seen = new HashSet<>();
+    seen.add(IntBuffer.wrap(start));
     int[] best = start;
     long fewest = cycles(layer, start);
     int tried = 0;
@@ -64,7 +65,7 @@ record Search(Architecture architecture, OperatingPoint point, long seed) {
         tried < budget && seen.size() < all && draw < (long) PATIENCE * budget;
         draw++) {
       int[] next = (draw & 1) == 0 ? any(choices, random) : near(best, choices, random);
-      if (!seen.add(new Tiling(next))
+      if (!seen.add(IntBuffer.wrap(next))
           || !layer.fits(next)
           || layer.commands(next) > MOST_COMMANDS) {
         continue;
@@ -121,18 +122,5 @@ record Search(Architecture architecture, OperatingPoint point, long seed) {
           }
         });
     return timeline.cycles();
-  }
-
-  /** A tiling as a key. */
-  private record Tiling(int[] values) {
-    @Override
-    public boolean equals(Object other) {
-      return other instanceof Tiling that && Arrays.equals(values, that.values);
-    }
-
-    @Override
-    public int hashCode() {
-      return Arrays.hashCode(values);
-    }
   }
 }

@@ -117,12 +117,8 @@ final class NettyServer implements HttpServer, AutoCloseable {
     if (!bound.isSuccess()) {
       end();
       throw new IOException(
-          "cannot listen at "
-              + settings.host()
-              + ":"
-              + settings.port()
-              + ": "
-              + bound.cause().getMessage(),
+          "cannot listen at %s:%s: %s"
+              .formatted(settings.host(), settings.port(), bound.cause().getMessage()),
           bound.cause());
     }
     listener = (Listener) bound.channel();

@@ -137,11 +137,8 @@ public final class GraphConverter {
   private Subgraph convert() {
     if (opset("") < OLDEST) {
       throw new Refusal(
-          "it has ONNX's operators of version "
-              + opset("")
-              + "; "
-              + OLDEST
-              + " is the oldest known");
+          "it has ONNX's operators of version %s; %s is the oldest known"
+              .formatted(opset(""), OLDEST));
     }
     checkShapes();
     Scope scope = new Scope(file.graph(), null, ops.budget(), opset(""));

@@ -12,7 +12,7 @@ import java.util.Optional;
 /** The kinds of failure that the runtime's codes stand for. */
 final class Codes {
   /** For what ends by itself soon, where nobody measured how soon. */
-  static final Duration SOON = Duration.ofSeconds(1);
+  private static final Duration SOON = Duration.ofSeconds(1);
 
   private Codes() {}
 

@@ -120,11 +120,7 @@ final class Models implements AutoCloseable {
     ServedModel model = models.get(name);
     if (model == null) {
       if (!isComplete) {
-        throw new ServingException(
-            Failure.UNAVAILABLE,
-            "model '" + name + "' is not loaded yet",
-            Optional.of(Codes.SOON),
-            null);
+        throw ServingException.soon(Failure.UNAVAILABLE, "model '" + name + "' is not loaded yet");
       }
       throw notFound(name);
     }

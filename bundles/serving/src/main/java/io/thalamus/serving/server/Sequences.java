@@ -9,7 +9,6 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
 
@@ -158,8 +157,7 @@ final class Sequences {
           "model '" + request.model() + "' keeps no state between requests: leave out sequence_id");
     }
     if (entries.size() >= most && !replacesOne) {
-      throw new ServingException(
-          Failure.BUSY, "all " + most + " sequences are in use", Optional.of(Codes.SOON), null);
+      throw ServingException.soon(Failure.BUSY, "all " + most + " sequences are in use");
     }
     return new Entry(version, loaded);
   }

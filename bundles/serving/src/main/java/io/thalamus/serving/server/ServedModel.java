@@ -129,11 +129,7 @@ final class ServedModel {
       // An update meanwhile made one ready that had been passed, and retired the other.
     } while (!ready().isEmpty());
     if (newest == null) {
-      throw new ServingException(
-          Failure.UNAVAILABLE,
-          "model '" + name + "' is not loaded yet",
-          Optional.of(Codes.SOON),
-          null);
+      throw ServingException.soon(Failure.UNAVAILABLE, "model '" + name + "' is not loaded yet");
     }
     throw newest.unavailable();
   }

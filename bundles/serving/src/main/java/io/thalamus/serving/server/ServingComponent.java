@@ -302,11 +302,7 @@ public final class ServingComponent implements InferenceServer {
       boolean isAwaited,
       BurstLine line) {
     if (!traffic.begin()) {
-      return refused(
-          request,
-          "",
-          new ServingException(
-              Failure.UNAVAILABLE, "the server ends", Optional.of(Codes.SOON), null));
+      return refused(request, "", ServingException.soon(Failure.UNAVAILABLE, "the server ends"));
     }
     String number = "";
     Admission.Place place = null;

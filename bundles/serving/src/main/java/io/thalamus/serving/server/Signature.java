@@ -125,12 +125,8 @@ final class Signature {
                 () ->
                     new ServingException(
                         Failure.UNSUPPORTED,
-                        kind
-                            + " '"
-                            + name
-                            + "' is of type "
-                            + operand.type().text()
-                            + ", for which the protocol has no datatype"));
+                        "%s '%s' is of type %s, for which the protocol has no datatype"
+                            .formatted(kind, name, operand.type().text())));
     return switch (elements) {
       case FLOAT32 -> Datatype.FP32;
       case FLOAT16 -> Datatype.FP16;
@@ -261,12 +257,9 @@ final class Signature {
       }
     }
     throw ServingException.invalid(
-        "the model has no "
-            + kind
-            + " '"
-            + name
-            + "': expected "
-            + names(tensors(places).stream().map(TensorMetadata::name).toList()));
+        "the model has no %s '%s': expected %s"
+            .formatted(
+                kind, name, names(tensors(places).stream().map(TensorMetadata::name).toList())));
   }
 
   private static String names(List<String> names) {
@@ -276,12 +269,8 @@ final class Signature {
   private static void check(TensorMetadata expected, Input input) throws ServingException {
     if (input.datatype() != expected.datatype()) {
       throw ServingException.invalid(
-          "input '"
-              + input.name()
-              + "' is of datatype "
-              + input.datatype()
-              + ": expected "
-              + expected.datatype());
+          "input '%s' is of datatype %s: expected %s"
+              .formatted(input.name(), input.datatype(), expected.datatype()));
     }
     if (!fits(expected.shape(), input.shape())) {
       throw ServingException.invalid(
@@ -296,14 +285,12 @@ final class Signature {
     long bytes = byteSize(input);
     if (bytes != input.value().byteSize()) {
       throw ServingException.invalid(
-          "input '"
-              + input.name()
-              + "' has "
-              + input.value().byteSize()
-              + " bytes: expected "
-              + bytes
-              + " for "
-              + text(input.datatype(), input.shape()));
+          "input '%s' has %s bytes: expected %s for %s"
+              .formatted(
+                  input.name(),
+                  input.value().byteSize(),
+                  bytes,
+                  text(input.datatype(), input.shape())));
     }
   }
 

@@ -62,11 +62,8 @@ final class Version {
 
   synchronized ServingException unavailable() {
     String why = reason.isEmpty() ? "it is " + state : reason;
-    return new ServingException(
-        Failure.UNAVAILABLE,
-        "model '" + model + "' version " + number + " is not ready: " + why,
-        Optional.of(Codes.SOON),
-        null);
+    return ServingException.soon(
+        Failure.UNAVAILABLE, "model '" + model + "' version " + number + " is not ready: " + why);
   }
 
   /** Says that it loads, if nothing serves meanwhile. */

@@ -222,12 +222,8 @@ public final class FlatModelReader {
           int code = table.opcodeIndex();
           if (code < 0 || code >= kinds.size()) {
             throw new Refusal(
-                "the file is damaged: "
-                    + where
-                    + " has code number "
-                    + code
-                    + " of "
-                    + kinds.size());
+                "the file is damaged: %s has code number %s of %s"
+                    .formatted(where, code, kinds.size()));
           }
           int[] inputs = place.ints(table.inputs());
           int[] outputs = place.ints(table.outputs());
