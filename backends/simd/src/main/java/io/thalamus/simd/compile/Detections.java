@@ -7,8 +7,8 @@ import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.Detection.PostprocessingParameters;
 import io.thalamus.operations.OperationView;
-import io.thalamus.simd.kernel.BoxKernels;
 import io.thalamus.simd.kernel.Lanes;
+import io.thalamus.simd.kernel.Largest;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
@@ -23,8 +23,8 @@ import java.util.Arrays;
 public final class Detections extends UnitStep {
   private static final int CORNERS = 4;
 
-  /** Boxes that one is compared with at a time: as many as there are spare floats. */
-  private static final int SOME = Lanes.SLACK;
+  /** What is known of a box: y1, x1, y2, x2 and its area. */
+  private static final int NUMBERS = 5;
 
   /** Boxes between two looks at whether the execution ends. */
   private static final int LOOK = 1 << 10;
@@ -83,11 +83,11 @@ public final class Detections extends UnitStep {
   /** The numbers of all boxes that have come, and of those that are chosen. */
   @Override
   public int scratchFloats() {
-    return BoxKernels.NUMBERS * (boxes + most);
+    return NUMBERS * (boxes + most);
   }
 
   private int chosenNumbers() {
-    return Lanes.LEAD + BoxKernels.NUMBERS * boxes;
+    return Lanes.LEAD + NUMBERS * boxes;
   }
 
   /**
@@ -141,7 +141,7 @@ public final class Detections extends UnitStep {
       if (box % LOOK == 0 && frame.isOver(scratch)) {
         return 0;
       }
-      float best = BoxKernels.best(frame.isScalar, in, at + box * classes + 1, classes - 1);
+      float best = Largest.number(frame.isScalar, in, at + box * classes + 1, classes - 1);
       count = add(best, box, scratch.ints, count);
     }
     int kept = suppress(frame, scratch, image, count);
@@ -221,8 +221,8 @@ public final class Detections extends UnitStep {
         ints[2 * boxes + box] = 1;
         decode(frame, numbers, image, box);
       }
-      if (!isNear(numbers, box, kept, scratch.spareFloats)) {
-        for (int i = 0; i < BoxKernels.NUMBERS; i++) {
+      if (!isNear(numbers, box, kept)) {
+        for (int i = 0; i < NUMBERS; i++) {
           numbers[chosenNumbers() + i * most + kept] = numbers[Lanes.LEAD + i * boxes + box];
         }
         ints[chosen() + kept++] = box;
@@ -246,16 +246,23 @@ public final class Detections extends UnitStep {
     numbers[at + CORNERS * boxes] = height * width;
   }
 
-  /** Returns true if a box overlaps too much with one of those that are chosen. */
-  private boolean isNear(float[] numbers, int box, int kept, float[] overlaps) {
-    for (int first = 0; first < kept; first += SOME) {
-      int some = Math.min(SOME, kept - first);
-      BoxKernels.overlaps(
-          numbers, Lanes.LEAD + box, boxes, chosenNumbers() + first, most, overlaps, some);
-      for (int i = 0; i < some; i++) {
-        if (overlaps[i] >= parameters.overlapThreshold()) {
-          return true;
-        }
+  /**
+   * Returns true if a box overlaps too much with one of those that are chosen. Few pairs of boxes
+   * come here: vectors would cost more, as long as the JVM has not compiled them, than they save.
+   */
+  private boolean isNear(float[] numbers, int box, int kept) {
+    int at = Lanes.LEAD + box;
+    float y1 = numbers[at];
+    float x1 = numbers[at + boxes];
+    float y2 = numbers[at + 2 * boxes];
+    float x2 = numbers[at + 3 * boxes];
+    float area = numbers[at + 4 * boxes];
+    for (int i = chosenNumbers(); i < chosenNumbers() + kept; i++) {
+      float height = Math.min(numbers[i + 2 * most], y2) - Math.max(numbers[i], y1);
+      float width = Math.min(numbers[i + 3 * most], x2) - Math.max(numbers[i + most], x1);
+      float common = Math.max(height, 0) * Math.max(width, 0);
+      if (common / (area + numbers[i + 4 * most] - common) >= parameters.overlapThreshold()) {
+        return true;
       }
     }
     return false;
