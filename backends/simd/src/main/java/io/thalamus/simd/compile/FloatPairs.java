@@ -3,6 +3,7 @@ package io.thalamus.simd.compile;
 
 import static io.thalamus.simd.kernel.Lanes.COUNT;
 import static io.thalamus.simd.kernel.Lanes.FLOATS;
+import static jdk.incubator.vector.VectorOperators.LT;
 import static jdk.incubator.vector.VectorOperators.NE;
 
 import io.thalamus.simd.kernel.Clamp;
@@ -35,7 +36,7 @@ public final class FloatPairs extends PairRuns {
     /** The second, which is 3, is not read. */
     CUBE(true),
     /** The second is the slope where the first is negative. */
-    PRELU(true);
+    PRELU(false);
 
     /** Whether its loop is a plain one, with and without vectors. */
     private final boolean isPlain;
@@ -89,6 +90,7 @@ public final class FloatPairs extends PairRuns {
             case ADD -> x + y;
             case SUB -> x - y;
             case MUL -> x * y;
+            case PRELU -> x < 0 ? x * y : x;
             default -> throw new IllegalStateException();
           };
       out[to + i] = clamp.apply(result);
@@ -101,6 +103,7 @@ public final class FloatPairs extends PairRuns {
       case ADD -> add(first, firstAt, second, secondAt, out, to, count);
       case SUB -> subtract(first, firstAt, second, secondAt, out, to, count);
       case MUL -> multiply(first, firstAt, second, secondAt, out, to, count);
+      case PRELU -> bend(first, firstAt, second, secondAt, out, to, count);
       default -> throw new IllegalStateException();
     }
   }
@@ -152,13 +155,7 @@ public final class FloatPairs extends PairRuns {
           out[to + i] = x * x * x;
         }
       }
-      case PRELU -> {
-        for (int i = 0; i < count; i++) {
-          float x = first[firstAt + i];
-          out[to + i] = x < 0 ? x * second[secondAt + i] : x;
-        }
-      }
-      case ADD, SUB, MUL -> throw new IllegalStateException();
+      case ADD, SUB, MUL, PRELU -> throw new IllegalStateException();
     }
     if (clamp != Clamp.NONE) {
       for (int i = to; i < to + count; i++) {
@@ -211,6 +208,24 @@ public final class FloatPairs extends PairRuns {
       FloatVector result =
           FloatVector.fromArray(FLOATS, first, firstAt + i)
               .mul(FloatVector.fromArray(FLOATS, second, secondAt + i));
+      result
+          .reinterpretAsInts()
+          .max(low)
+          .min(high)
+          .reinterpretAsFloats()
+          .blend(result, result.compare(NE, result))
+          .intoArray(out, to + i);
+    }
+  }
+
+  private void bend(
+      float[] first, int firstAt, float[] second, int secondAt, float[] out, int to, int count) {
+    int low = clamp.low();
+    int high = clamp.high();
+    for (int i = 0; i < count; i += COUNT) {
+      FloatVector x = FloatVector.fromArray(FLOATS, first, firstAt + i);
+      FloatVector below = x.mul(FloatVector.fromArray(FLOATS, second, secondAt + i));
+      FloatVector result = x.blend(below, x.compare(LT, 0));
       result
           .reinterpretAsInts()
           .max(low)

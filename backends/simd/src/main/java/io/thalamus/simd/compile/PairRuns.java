@@ -20,20 +20,33 @@ abstract class PairRuns extends UnitStep {
   @Override
   final void run(Frame frame, Scratch scratch, int first, int end) {
     Object out = frame.array(pairs.output());
+    Object left = frame.array(pairs.left());
+    Object right = frame.array(pairs.right());
+    int period = Math.max(pairs.firstPeriod(), pairs.secondPeriod());
+    Object repeated = null;
+    int repeatedAt = -1;
+    int repeatedCount = 0;
     for (int run = first; run < end; run++) {
-      Object left = frame.array(pairs.left());
-      Object right = frame.array(pairs.right());
       int firstAt = pairs.first()[run];
       int secondAt = pairs.second()[run];
       int count = pairs.lengths()[run];
-      if (pairs.isFirstRepeated()) {
-        left = scratch.repeat(left, firstAt, count);
-        firstAt = 0;
-      } else if (pairs.isSecondRepeated()) {
-        right = scratch.repeat(right, secondAt, count);
-        secondAt = 0;
+      boolean isFirst = pairs.firstPeriod() > 0;
+      int at = isFirst ? firstAt : secondAt;
+      if (period > 0 && (at != repeatedAt || count > repeatedCount)) {
+        repeated = scratch.repeat(isFirst ? left : right, at, period, count);
+        repeatedAt = at;
+        repeatedCount = count;
       }
-      apply(frame, scratch, left, firstAt, right, secondAt, out, pairs.result()[run], count);
+      apply(
+          frame,
+          scratch,
+          isFirst ? repeated : left,
+          isFirst ? 0 : firstAt,
+          period > 0 && !isFirst ? repeated : right,
+          period > 0 && !isFirst ? 0 : secondAt,
+          out,
+          pairs.result()[run],
+          count);
     }
   }
 

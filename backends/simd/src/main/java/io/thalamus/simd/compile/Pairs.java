@@ -10,7 +10,7 @@ import java.util.List;
 
 /**
  * Two tensors that are broadcast to a third, as runs: stretches of the result over which each of
- * the two is either read on or stays at one element. Immutable.
+ * the two is either read on or repeats a few of its elements. Immutable.
  *
  * @param left the first tensor
  * @param right the second tensor
@@ -19,8 +19,8 @@ import java.util.List;
  * @param second where each run begins in the second tensor
  * @param result where each run begins in the result
  * @param lengths elements of each run
- * @param isFirstRepeated whether the first tensor stays at one element
- * @param isSecondRepeated whether the second tensor stays at one element
+ * @param firstPeriod elements of the first tensor that a run repeats; 0 where it is read on
+ * @param secondPeriod the same for the second tensor
  */
 public record Pairs(
     Tensor left,
@@ -30,8 +30,8 @@ public record Pairs(
     int[] second,
     int[] result,
     int[] lengths,
-    boolean isFirstRepeated,
-    boolean isSecondRepeated) {
+    int firstPeriod,
+    int secondPeriod) {
 
   /** Shorter runs are cheap only where there are few of them. */
   private static final int SHORTEST = 8;
@@ -41,20 +41,19 @@ public record Pairs(
 
   /** Returns true if the runs are long enough, or there are few of them. */
   static boolean isPossible(Shape first, Shape second, Shape result) {
-    List<BroadcastAxis> axes = BroadcastAxis.of(first, second, result);
-    return axes.size() < 2
-        || axes.getLast().size() >= SHORTEST
-        || result.elementCount() / Math.max(1, axes.getLast().size()) <= MOST_SHORT;
+    Line line = Line.of(first, second, result);
+    return line.length() >= SHORTEST
+        || result.elementCount() / Math.max(1, line.length()) <= MOST_SHORT;
   }
 
   /** The runs of two tensors. */
   static Pairs of(Tensor first, Tensor second, Tensor output, Shape result) {
-    List<BroadcastAxis> axes = BroadcastAxis.of(first.shape(), second.shape(), result);
-    BroadcastAxis inner = axes.isEmpty() ? new BroadcastAxis(1, 1, 1) : axes.removeLast();
-    int length = Math.min(Scratch.LONGEST_RUN, inner.size());
-    int pieces = (inner.size() + length - 1) / length;
+    Line line = Line.of(first.shape(), second.shape(), result);
+    int period = Math.max(1, Math.max(line.firstPeriod(), line.secondPeriod()));
+    int length = Math.min(Scratch.LONGEST_RUN / period * period, line.length());
+    int pieces = (line.length() + length - 1) / length;
     List<int[]> starts = new ArrayList<>();
-    walk(axes, 0, first.offset(), second.offset(), starts);
+    walk(line.outer(), 0, first.offset(), second.offset(), starts);
     int count = starts.size() * pieces;
     int[] firsts = new int[count];
     int[] seconds = new int[count];
@@ -63,10 +62,10 @@ public record Pairs(
     for (int i = 0; i < count; i++) {
       int[] start = starts.get(i / pieces);
       int within = i % pieces * length;
-      firsts[i] = start[0] + within * inner.first();
-      seconds[i] = start[1] + within * inner.second();
-      results[i] = output.offset() + i / pieces * inner.size() + within;
-      lengths[i] = Math.min(length, inner.size() - within);
+      firsts[i] = start[0] + (line.firstPeriod() > 0 ? 0 : within);
+      seconds[i] = start[1] + (line.secondPeriod() > 0 ? 0 : within);
+      results[i] = output.offset() + i / pieces * line.length() + within;
+      lengths[i] = Math.min(length, line.length() - within);
     }
     return new Pairs(
         first,
@@ -76,8 +75,42 @@ public record Pairs(
         seconds,
         results,
         lengths,
-        inner.first() == 0,
-        inner.second() == 0);
+        line.firstPeriod(),
+        line.secondPeriod());
+  }
+
+  /**
+   * The innermost elements of a result, which runs are cut from.
+   *
+   * @param length elements
+   * @param outer the dimensions around them
+   */
+  private record Line(int length, int firstPeriod, int secondPeriod, List<BroadcastAxis> outer) {
+    static Line of(Shape first, Shape second, Shape result) {
+      List<BroadcastAxis> axes = BroadcastAxis.of(first, second, result);
+      if (axes.isEmpty()) {
+        return new Line(1, 0, 0, axes);
+      }
+      BroadcastAxis inner = axes.removeLast();
+      int size = inner.size();
+      if (inner.first() == 0 || inner.second() == 0) {
+        return new Line(size, 1 - inner.first(), 1 - inner.second(), axes);
+      }
+      // Such as a number for each channel: the period of one and a stretch of the other.
+      if (!axes.isEmpty() && size <= Scratch.LONGEST_RUN / 2) {
+        BroadcastAxis around = axes.getLast();
+        int length = around.size() * size;
+        if (around.first() == size && around.second() == 0) {
+          axes.removeLast();
+          return new Line(length, 0, size, axes);
+        }
+        if (around.first() == 0 && around.second() == size) {
+          axes.removeLast();
+          return new Line(length, size, 0, axes);
+        }
+      }
+      return new Line(size, 0, 0, axes);
+    }
   }
 
   private static void walk(

@@ -47,22 +47,30 @@ public final class Scratch {
     this.packed = PackedMatrix.room(packed);
   }
 
-  /** Returns a run of an element of an array, from index 0 on. */
-  public Object repeat(Object array, int at, int count) {
-    return switch (array) {
-      case float[] floats -> {
-        Arrays.fill(repeatedFloats, 0, count, floats[at]);
-        yield repeatedFloats;
+  /** Returns a run that repeats elements of an array, from index 0 on. */
+  public Object repeat(Object array, int at, int period, int count) {
+    Object run =
+        switch (array) {
+          case float[] floats -> {
+            Arrays.fill(repeatedFloats, 0, period == 1 ? count : 0, floats[at]);
+            yield repeatedFloats;
+          }
+          case int[] ints -> {
+            Arrays.fill(repeatedInts, 0, period == 1 ? count : 0, ints[at]);
+            yield repeatedInts;
+          }
+          case Object bytes -> {
+            Arrays.fill(repeatedBytes, 0, period == 1 ? count : 0, ((byte[]) bytes)[at]);
+            yield repeatedBytes;
+          }
+        };
+    if (period > 1) {
+      System.arraycopy(array, at, run, 0, Math.min(period, count));
+      for (int done = period; done < count; done *= 2) {
+        System.arraycopy(run, 0, run, done, Math.min(done, count - done));
       }
-      case int[] ints -> {
-        Arrays.fill(repeatedInts, 0, count, ints[at]);
-        yield repeatedInts;
-      }
-      case Object bytes -> {
-        Arrays.fill(repeatedBytes, 0, count, ((byte[]) bytes)[at]);
-        yield repeatedBytes;
-      }
-    };
+    }
+    return run;
   }
 
   /**
