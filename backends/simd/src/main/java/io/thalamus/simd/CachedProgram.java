@@ -7,8 +7,6 @@ import io.thalamus.memory.files.Digests;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.wire.Decoder;
 import io.thalamus.model.wire.Encoder;
-import io.thalamus.model.wire.WireFormatException;
-import io.thalamus.simd.compile.ExactParts;
 import io.thalamus.simd.compile.PackedWeights.Weights;
 import io.thalamus.simd.kernel.PackedMatrix;
 import java.io.ByteArrayOutputStream;
@@ -39,7 +37,7 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
   private static final int MAGIC = 'T' | 'S' << 8 | 'M' << 16 | 'D' << 24;
 
   /** Changes with the layout of the files. */
-  private static final int VERSION = 5;
+  private static final int VERSION = 6;
 
   /** Bytes of a cache line: floats are used where they are. */
   private static final int ALIGNMENT = 64;
@@ -118,9 +116,7 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
       out.int32(one.operand()).int32(one.matrix().rows()).int32(one.matrix().columns());
       out.int32(packed.get(i).bytes().length);
       out.bool(packed.get(i).isNarrow()).int32(packed.get(i).least());
-      out.optional(
-          Optional.ofNullable(one.parts()),
-          (to, parts) -> to.int64(parts.largest()).list(parts.bounds(), Encoder::int32));
+      out.optional(Optional.ofNullable(one.parts()), (to, parts) -> to.list(parts, Encoder::int32));
     }
   }
 
@@ -155,7 +151,9 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
           isNarrow
               ? PackedMatrix.of(rows, columns, least, data.asSlice(at, bytes))
               : PackedMatrix.of(rows, columns, data.asSlice(at, bytes));
-      weights.add(new Weights(operand, matrix, in.optional(CachedProgram::parts).orElse(null)));
+      weights.add(
+          new Weights(
+              operand, matrix, in.optional(from -> from.list(Decoder::int32)).orElse(null)));
       at += bytes;
     }
     return new CachedProgram(graph, weights);
@@ -163,10 +161,5 @@ record CachedProgram(Subgraph graph, List<Weights> weights) {
 
   private static int aligned(int at) {
     return Math.ceilDiv(at, ALIGNMENT) * ALIGNMENT;
-  }
-
-  private static ExactParts parts(Decoder in) throws WireFormatException {
-    long largest = in.int64();
-    return new ExactParts(in.list(Decoder::int32), largest);
   }
 }

@@ -111,16 +111,11 @@ public final class Depthwise implements Step {
     int zeroPoint = parameters.quantized().get().filterZeroPoint();
     int[] stored = Stored.bytes(filter.value().orElseThrow(), filter.type());
     float[] weights = new float[stored.length];
-    long[] sums = new long[channels];
-    long largest = 0;
     for (int i = 0; i < stored.length; i++) {
       weights[i] = stored[i] - zeroPoint;
-      sums[i % channels] += (long) Math.abs(stored[i] - zeroPoint) * Products.largestInput(source);
-      largest = Math.max(largest, sums[i % channels]);
     }
     Requantizer requantizer =
-        new Requantizer(
-            parameters.quantized().get(), Stored.ints(bias.value().orElseThrow()), largest);
+        new Requantizer(parameters.quantized().get(), Stored.ints(bias.value().orElseThrow()));
     return new Depthwise(
         node,
         source,
@@ -418,33 +413,23 @@ public final class Depthwise implements Step {
     int inside = Math.clamp(lineWidth - before, 0, inputWidth);
     Arrays.fill(out, to, to + before * channels, 0);
     int at = to + before * channels;
-    if (inputChannels == channels) {
-      copy(frame, from, out, at, inside * inputChannels);
-    } else {
+    boolean isWhole = inputChannels == channels;
+    Patches.copyRuns(
+        frame,
+        source,
+        from,
+        inputChannels,
+        out,
+        at,
+        channels,
+        isWhole ? inside * channels : inputChannels,
+        isWhole ? 1 : inside);
+    if (multiplier > 1) {
       for (int x = 0; x < inside; x++) {
-        copy(frame, from + x * inputChannels, out, at + x * channels, inputChannels);
-        if (multiplier > 1) {
-          repeat(out, at + x * channels, inputChannels);
-        }
+        repeat(out, at + x * channels, inputChannels);
       }
     }
     Arrays.fill(out, at + inside * channels, to + lineWidth * channels, 0);
-  }
-
-  private void copy(Frame frame, int from, float[] out, int to, int count) {
-    if (source.isFloat()) {
-      System.arraycopy(frame.floats(source), from, out, to, count);
-    } else {
-      Lanes.toFloats(
-          frame.isScalar,
-          frame.bytes(source),
-          from,
-          source.flip(),
-          source.signedZeroPoint(),
-          out,
-          to,
-          count);
-    }
   }
 
   /** Each channel as often as there are outputs of it, from the last one on, in place. */

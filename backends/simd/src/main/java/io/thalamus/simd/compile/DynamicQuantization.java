@@ -78,7 +78,7 @@ public final class DynamicQuantization {
         new Product(weights.matrix(), new float[units]),
         Optional.empty(),
         tensors.output(node),
-        weights.parts().bounds(),
+        weights.parts(),
         budget);
   }
 

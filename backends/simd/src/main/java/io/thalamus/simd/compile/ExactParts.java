@@ -8,21 +8,16 @@ import java.util.List;
 
 /**
  * Parts of the depth of an integer product over which float sums are exact whatever the input is:
- * the magnitudes of all terms together stay below 2^24. Immutable.
- *
- * @param bounds where the parts begin, in order, and the depth
- * @param largest that the sum over the whole depth can be, either sign
+ * the magnitudes of all terms together stay below 2^24.
  */
-public record ExactParts(List<Integer> bounds, long largest) {
+final class ExactParts {
   /** Integers up to this are floats. */
   static final long EXACT = 1L << 24;
 
-  public ExactParts {
-    bounds = List.copyOf(bounds);
-  }
+  private ExactParts() {}
 
   /**
-   * The parts of a product.
+   * Returns where the parts of a product begin, in order, and the depth.
    *
    * @param weights by depth and column, less their zero point
    * @param depth of the product
@@ -30,12 +25,11 @@ public record ExactParts(List<Integer> bounds, long largest) {
    * @param unit of depth, which is not divided where it fits into a part
    * @param largestInput magnitude of an input less its zero point
    */
-  static ExactParts of(
+  static List<Integer> of(
       PackedMatrix.Elements weights, int depth, int columns, int unit, int largestInput) {
     List<Integer> bounds = new ArrayList<>();
     bounds.add(0);
     long[] sums = new long[columns];
-    long[] totals = new long[columns];
     int end;
     for (int from = 0; from < depth; from = end) {
       end = end(from, unit);
@@ -45,7 +39,6 @@ public record ExactParts(List<Integer> bounds, long largest) {
       boolean fits = fitsAlone && end - begin <= Rows.LONGEST && unit <= Rows.LONGEST;
       for (int c = 0; c < columns; c++) {
         fits &= sums[c] + unitSums[c] <= EXACT;
-        totals[c] += unitSums[c];
       }
       if (fits) {
         for (int c = 0; c < columns; c++) {
@@ -67,11 +60,7 @@ public record ExactParts(List<Integer> bounds, long largest) {
       }
     }
     bounds.add(depth);
-    long largest = 0;
-    for (long total : totals) {
-      largest = Math.max(largest, total);
-    }
-    return new ExactParts(bounds, largest);
+    return bounds;
   }
 
   /** The end of a unit, or of a piece of one that is longer than a part. */

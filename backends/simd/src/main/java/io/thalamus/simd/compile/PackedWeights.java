@@ -23,9 +23,10 @@ public final class PackedWeights {
    *
    * @param operand of the graph that they are
    * @param matrix as the kernels read it
-   * @param parts of the depth of an integer product; null for floats
+   * @param parts where the exact parts of the depth of an integer product begin, and the depth;
+   *     null for floats
    */
-  public record Weights(int operand, PackedMatrix matrix, ExactParts parts) {}
+  public record Weights(int operand, PackedMatrix matrix, List<Integer> parts) {}
 
   private PackedWeights(Iterator<Weights> stored) {
     this.stored = stored;

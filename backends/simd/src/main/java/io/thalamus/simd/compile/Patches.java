@@ -174,31 +174,8 @@ public record Patches(
     int pixel = source.dimension(3);
     int from = lineAt + (first + begin * stride) * pixel;
     int step = stride * pixel;
-    if (source.isFloat()) {
-      Lanes.copyRuns(
-          frame.isScalar,
-          frame.floats(source),
-          from,
-          step,
-          out,
-          to + begin * distance,
-          distance,
-          length,
-          end - begin);
-    } else {
-      Lanes.toFloatRuns(
-          frame.isScalar,
-          frame.bytes(source),
-          from,
-          step,
-          source.flip(),
-          source.signedZeroPoint(),
-          out,
-          to + begin * distance,
-          distance,
-          length,
-          end - begin);
-    }
+    int inside = to + begin * distance;
+    copyRuns(frame, source, from, step, out, inside, distance, length, end - begin);
     for (int i = end; i < pixels; i++) {
       copyEdge(frame, lineAt, first + i * stride, taps, length, out, to + i * distance);
     }
@@ -214,19 +191,42 @@ public record Patches(
       int at = to + tap * each;
       if (x < 0 || x >= source.dimension(2)) {
         fill(out, at, each);
-      } else if (source.isFloat()) {
-        System.arraycopy(frame.floats(source), lineAt + x * pixel, out, at, each);
       } else {
-        Lanes.toFloats(
-            frame.isScalar,
-            frame.bytes(source),
-            lineAt + x * pixel,
-            source.flip(),
-            source.signedZeroPoint(),
-            out,
-            at,
-            each);
+        copyRuns(frame, source, lineAt + x * pixel, 0, out, at, 0, each, 1);
       }
+    }
+  }
+
+  /**
+   * Copies runs of elements, as floats less the zero point. May read and write up to a vector
+   * behind each run.
+   */
+  static void copyRuns(
+      Frame frame,
+      Tensor source,
+      int from,
+      int step,
+      float[] out,
+      int to,
+      int distance,
+      int length,
+      int count) {
+    boolean isScalar = frame.isScalar;
+    if (source.isFloat()) {
+      Lanes.copyRuns(isScalar, frame.floats(source), from, step, out, to, distance, length, count);
+    } else {
+      Lanes.toFloatRuns(
+          isScalar,
+          frame.bytes(source),
+          from,
+          step,
+          source.flip(),
+          source.signedZeroPoint(),
+          out,
+          to,
+          distance,
+          length,
+          count);
     }
   }
 

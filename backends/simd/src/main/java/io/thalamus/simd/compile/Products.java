@@ -52,9 +52,9 @@ public final class Products {
     return new QuantizedProduct(
         patches,
         new Product(weights.matrix(), new float[columns]),
-        Optional.of(new Requantizer(accumulation, Stored.ints(bias), weights.parts().largest())),
+        Optional.of(new Requantizer(accumulation, Stored.ints(bias))),
         output,
-        weights.parts().bounds(),
+        weights.parts(),
         budget);
   }
 

@@ -7,10 +7,10 @@ import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.ElementTypes;
-import io.thalamus.operations.FixedPoint;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.simd.kernel.Lanes;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
 import io.thalamus.simd.program.Span;
@@ -78,19 +78,42 @@ public final class Quantize {
    */
   private record ToBytes(Tensor input, Tensor output, boolean isEven, Span span)
       implements SpanStep {
+    private static final int PART = 1024;
+
+    @Override
+    public int scratchInts() {
+      return PART;
+    }
+
     @Override
     public void run(Frame frame, Scratch scratch, int tile) {
       float[] in = frame.floats(input);
-      byte[] out = frame.bytes(output);
+      int end = span.end(tile);
+      for (int from = span.first(tile); from < end; from += PART) {
+        int count = Math.min(PART, end - from);
+        nearest(in, input.offset() + from, scratch.ints, count);
+        Lanes.toBytes(
+            frame.isScalar,
+            scratch.ints,
+            0,
+            output.view().zeroPoint(),
+            IntRange.of((OperandCode) output.view().type()),
+            frame.bytes(output),
+            output.offset() + from,
+            count);
+      }
+    }
+
+    private void nearest(float[] in, int from, int[] whole, int count) {
       float scale = output.view().scale();
-      long zeroPoint = output.view().zeroPoint();
-      IntRange range = IntRange.of((OperandCode) output.view().type());
-      int from = input.offset();
-      int to = output.offset();
-      for (int i = span.first(tile); i < span.end(tile); i++) {
-        float steps = in[from + i] / scale;
-        long whole = isEven ? (int) Math.rint(steps) : FixedPoint.round(steps);
-        out[to + i] = (byte) Math.clamp(whole + zeroPoint, range.min(), range.max());
+      if (isEven) {
+        for (int i = 0; i < count; i++) {
+          whole[i] = Lanes.nearest(in[from + i] / scale);
+        }
+      } else {
+        for (int i = 0; i < count; i++) {
+          whole[i] = Lanes.nearestOutwards(in[from + i] / scale);
+        }
       }
     }
   }

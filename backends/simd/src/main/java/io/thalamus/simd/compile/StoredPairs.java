@@ -1,15 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.compile;
 
+import io.thalamus.operations.IntRange;
 import io.thalamus.simd.kernel.Lanes;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
 
-/** Arithmetic on two tensors of stored bytes. */
+/**
+ * Exact arithmetic on two tensors of stored bytes, part by part: integers of the bytes, products of
+ * these with factors, bytes of the products.
+ */
 public abstract class StoredPairs extends PairRuns {
-  StoredPairs(Pairs pairs, int workEach, Budget budget) {
-    super(pairs, workEach, budget);
+  /** Elements of a part: its integers stay in the first-level cache. */
+  static final int PART = 1024;
+
+  private final int flip;
+  private final int firstZeroPoint;
+  private final int secondZeroPoint;
+  private final int outputZeroPoint;
+  private final IntRange range;
+
+  StoredPairs(IntRange range, Pairs pairs, Budget budget) {
+    super(pairs, 8, budget);
+    this.range = range;
+    flip = pairs.output().flip();
+    firstZeroPoint = pairs.left().signedZeroPoint();
+    secondZeroPoint = pairs.right().signedZeroPoint();
+    outputZeroPoint = pairs.output().view().zeroPoint();
+  }
+
+  @Override
+  public final int scratchInts() {
+    return 2 * PART;
   }
 
   @Override
@@ -26,40 +49,22 @@ public abstract class StoredPairs extends PairRuns {
     byte[] first = (byte[]) left;
     byte[] second = (byte[]) right;
     byte[] out = (byte[]) results;
-    int whole = count / Lanes.COUNT * Lanes.COUNT;
-    apply(frame.isScalar, scratch.ints, first, firstAt, second, secondAt, out, to, whole);
-    if (whole < count) {
-      byte[] spare = scratch.spareBytes;
-      int firstRest = firstAt + whole;
-      int secondRest = secondAt + whole;
-      apply(
-          frame.isScalar,
-          scratch.ints,
-          first,
-          firstRest,
-          second,
-          secondRest,
-          spare,
-          0,
-          Lanes.COUNT);
-      System.arraycopy(spare, 0, out, to + whole, count - whole);
+    int[] values = scratch.ints;
+    boolean isScalar = frame.isScalar;
+    for (int from = 0; from < count; from += PART) {
+      int length = Math.min(PART, count - from);
+      Lanes.toInts(isScalar, first, firstAt + from, flip, firstZeroPoint, values, 0, length);
+      Lanes.toInts(isScalar, second, secondAt + from, flip, secondZeroPoint, values, PART, length);
+      compute(values, length);
+      Lanes.toBytes(isScalar, values, 0, outputZeroPoint, range, out, to + from, length);
     }
   }
 
   /**
-   * Computes a run of whole vectors.
+   * Computes results without their zero point.
    *
-   * @param isScalar whether one element is computed after the other
-   * @param sums {@link #scratchInts} elements for what lies between
+   * @param values what the bytes of the first stand for, in steps of its scale; {@link #PART}
+   *     behind them the same of the second. Receives the results in place of the first.
    */
-  abstract void apply(
-      boolean isScalar,
-      int[] sums,
-      byte[] first,
-      int firstAt,
-      byte[] second,
-      int secondAt,
-      byte[] out,
-      int to,
-      int count);
+  abstract void compute(int[] values, int count);
 }

@@ -2,45 +2,47 @@
 package io.thalamus.simd.kernel;
 
 import io.thalamus.operations.Requantization;
-import io.thalamus.operations.Requantization.Rounding;
-import jdk.incubator.vector.IntVector;
-import jdk.incubator.vector.VectorOperators;
 
 /**
- * One factor for all elements, with gemmlowp's two roundings; the vector twin of {@link
- * Requantization#apply}. See {@link Requantizer} for the arithmetic. Immutable.
- *
- * @param mantissa of the factor's magnitude
- * @param isNegative whether the value's sign is changed first, which gives the same product
- * @param shift to the right
- * @param half of 2^shift
- * @param sign -1 where there is a second rounding, else 0
+ * Products of whole arrays with one factor, rounded as {@link Requantization#apply} does it. The
+ * loops are plain ones, which the JVM makes vectors of: they are quick before it does, and nothing
+ * in them has to be inlined, without which each vector would be an object.
  */
-public record Factor(int mantissa, boolean isNegative, int shift, int half, int sign) {
-  /** Returns true if whole vectors can be multiplied by a factor: below 1, rounded twice. */
-  public static boolean isPossible(Requantization factor) {
-    return factor.rounding() == Rounding.DOUBLE && factor.shift() <= 0 && factor.shift() >= -31;
+public final class Factor {
+  private Factor() {}
+
+  /**
+   * Multiplies values by a factor in place. Their magnitudes are below 2^30, shifted left as the
+   * factor says.
+   */
+  public static void apply(Requantization factor, int[] values, int from, int count) {
+    switch (factor.rounding()) {
+      case DOUBLE -> twice(factor.multiplier(), factor.shift(), values, from, from + count);
+      case SINGLE -> once(factor.multiplier(), 31 - factor.shift(), values, from, from + count);
+      case EVEN -> {
+        for (int i = from; i < from + count; i++) {
+          values[i] = factor.apply(values[i]);
+        }
+      }
+    }
   }
 
-  /** A factor for which it is possible. */
-  public static Factor of(Requantization factor) {
-    int shift = -factor.shift();
-    return new Factor(
-        Math.abs(factor.multiplier()),
-        factor.multiplier() < 0,
-        shift,
-        shift == 0 ? 0 : 1 << (shift - 1),
-        shift == 0 ? 0 : -1);
+  private static void twice(int multiplier, int power, int[] values, int from, int end) {
+    int left = Math.max(power, 0);
+    int right = Math.max(-power, 0);
+    int half = (1 << right) >> 1;
+    // The second rounding is away from zero.
+    int sign = right == 0 ? 0 : -1;
+    for (int i = from; i < end; i++) {
+      int value = (int) ((long) (values[i] << left) * multiplier + (1L << 30) >> 31);
+      values[i] = (value + half + (value >> 31 & sign)) >> right;
+    }
   }
 
-  /** The products with values of a magnitude below 2^30. */
-  public IntVector apply(IntVector values) {
-    IntVector signed = isNegative ? values.neg() : values;
-    IntVector factor = IntVector.broadcast(Lanes.INTS, mantissa);
-    IntVector product = Requantizer.multiply(signed, factor, Requantizer.FIRST_HALF);
-    return product
-        .add(half)
-        .add(product.lanewise(VectorOperators.ASHR, 31).and(sign))
-        .lanewise(VectorOperators.ASHR, shift);
+  private static void once(int multiplier, int right, int[] values, int from, int end) {
+    long half = 1L << right >> 1;
+    for (int i = from; i < end; i++) {
+      values[i] = (int) ((long) values[i] * multiplier + half >> right);
+    }
   }
 }

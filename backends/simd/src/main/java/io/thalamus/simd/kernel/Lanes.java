@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.kernel;
 
+import io.thalamus.operations.IntRange;
 import jdk.incubator.vector.ByteVector;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
@@ -39,10 +40,10 @@ public final class Lanes {
   private static final int LONG_COPY = 128;
 
   /** Floats less than this are rounded to whole ones by {@link #ROUNDER}. */
-  private static final float LARGEST = 1 << 21;
+  static final float LARGEST = 1 << 21;
 
   /** Added to floats, it leaves no place for fractions. */
-  private static final float ROUNDER = 3 << 22;
+  static final float ROUNDER = 3 << 22;
 
   private Lanes() {}
 
@@ -151,6 +152,57 @@ public final class Lanes {
     }
   }
 
+  /** As {@link #toFloats}, as ints. */
+  public static void toInts(
+      boolean isScalar,
+      byte[] in,
+      int from,
+      int flip,
+      int zeroPoint,
+      int[] out,
+      int to,
+      int count) {
+    int i = 0;
+    if (BYTES != null && !isScalar) {
+      for (; i <= count - COUNT; i += COUNT) {
+        toInts(in, from + i, flip).sub(zeroPoint).intoArray(out, to + i);
+      }
+    }
+    for (; i < count; i++) {
+      out[to + i] = (byte) (in[from + i] ^ flip) - zeroPoint;
+    }
+  }
+
+  /**
+   * Stores ints as bytes.
+   *
+   * @param isScalar whether one is converted after the other
+   * @param zeroPoint added to them
+   * @param range of the sums
+   */
+  public static void toBytes(
+      boolean isScalar,
+      int[] in,
+      int from,
+      int zeroPoint,
+      IntRange range,
+      byte[] out,
+      int to,
+      int count) {
+    int low = range.min() - zeroPoint;
+    int high = range.max() - zeroPoint;
+    int i = 0;
+    if (BYTES != null && !isScalar) {
+      for (; i <= count - COUNT; i += COUNT) {
+        IntVector ints = IntVector.fromArray(INTS, in, from + i);
+        toBytes(ints.max(low).min(high).add(zeroPoint), out, to + i);
+      }
+    }
+    for (; i < count; i++) {
+      out[to + i] = (byte) (Math.min(Math.max(in[from + i], low), high) + zeroPoint);
+    }
+  }
+
   /** A vector of stored bytes, made signed by {@code flip}, as ints. */
   public static IntVector toInts(byte[] in, int from, int flip) {
     if (BYTES != null) {
@@ -177,9 +229,18 @@ public final class Lanes {
     }
   }
 
-  /** The nearest integers, of two that are as near the even ones; beyond 2^21, those. */
-  public static IntVector nearest(FloatVector floats) {
-    return (IntVector)
-        floats.max(-LARGEST).min(LARGEST).add(ROUNDER).sub(ROUNDER).convert(VectorOperators.F2I, 0);
+  /** The nearest integer, of two that are as near the even one; beyond 2^21, that; 0 for NaN. */
+  public static int nearest(float real) {
+    return (int) (Math.min(Math.max(real, -LARGEST), LARGEST) + ROUNDER - ROUNDER);
+  }
+
+  /**
+   * The nearest integer, of two that are as near the one farther from zero; beyond 2^21, that; 0
+   * for NaN.
+   */
+  public static int nearestOutwards(float real) {
+    float some = Math.min(Math.max(real, -LARGEST), LARGEST);
+    int whole = (int) some;
+    return whole + (int) ((some - whole) * 2);
   }
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.kernel;
 
+import static io.thalamus.simd.kernel.Lanes.BYTES;
 import static io.thalamus.simd.kernel.Lanes.COUNT;
+import static io.thalamus.simd.kernel.Lanes.FLOATS;
 import static io.thalamus.simd.kernel.Lanes.INTS;
 
 import io.thalamus.operations.Accumulation;
-import io.thalamus.operations.IntRange;
 import io.thalamus.operations.Requantization;
 import io.thalamus.operations.Requantization.Rounding;
 import java.util.stream.IntStream;
+import jdk.incubator.vector.ByteVector;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.LongVector;
@@ -21,23 +23,23 @@ import jdk.incubator.vector.VectorOperators;
  * <p>With a sum x and a mantissa m of 31 bits, gemmlowp's first rounding is {@code floor((x * m +
  * 2^30) / 2^31)} for either sign. To multiply 32 by 32 bits in lanes of 64, x is made unsigned by
  * adding 2^31, which adds exactly m to the result; even and odd lanes are multiplied apart and put
- * together again. The second rounding is away from zero: {@code (v + half - (v < 0)) >> shift}.
- * Rounded once, a result is {@code (v + half) >> shift} where v has been cut off, without the 2^30.
+ * together again. The second rounding is away from zero: {@code (v + half - (v < 0)) >> shift}, in
+ * two shifts since the sum may not fit: {@code ((v - (v < 0) >> shift - 1) + 1) >> 1}. Rounded
+ * once, v has been cut off, without the 2^30, and nothing is subtracted.
+ *
+ * <p>The loops call no methods of ours: one that the JVM does not inline would make each vector an
+ * object.
  */
 public final class Requantizer {
-  /** Sums beyond could overflow when rounded. */
-  private static final long LARGEST_SUM = 1L << 30;
-
   /** Has the product with a mantissa rounded. */
-  static final long FIRST_HALF = 1L << 30;
+  private static final long FIRST_HALF = 1L << 30;
+
+  private static final long LOW = 0xFFFF_FFFFL;
 
   private final Accumulation accumulation;
   private final int[] bias;
 
-  /**
-   * The channels that vectors round wrongly, in order, such as dead ones, whose factors are next to
-   * 0 and whose biases are huge. They are stored one by one afterwards.
-   */
+  /** The channels that vectors do not round, in order: their factors are 1 or more. */
   private final int[] exceptions;
 
   /** Added before the first shift. */
@@ -49,26 +51,25 @@ public final class Requantizer {
   /** By channel: factors that are floats; null where they are not. */
   private final float[] factors;
 
-  /** By channel: half of the divisor 2^shift. */
-  private final int[] halves;
+  /** By channel: 1 where there is a second rounding, else 0: what is shifted last, and how far. */
+  private final int[] ones;
 
-  /** By channel: -1 where there is a second rounding. */
+  /** By channel: -1 where the second rounding is away from zero, else 0. */
   private final int[] signs;
 
   /**
    * Factors by channel.
    *
    * @param bias added to each sum, by channel
-   * @param largest that a sum without bias can be, either sign
    */
-  public Requantizer(Accumulation accumulation, int[] bias, long largest) {
+  public Requantizer(Accumulation accumulation, int[] bias) {
     this.accumulation = accumulation;
     int channels = bias.length;
     int size = Lanes.roundUp(channels) + Lanes.SLACK;
     this.bias = java.util.Arrays.copyOf(bias, size);
     mantissas = new int[size];
     shifts = new int[size];
-    halves = new int[size];
+    ones = new int[size];
     signs = new int[size];
     boolean isEven = accumulation.output().getFirst().rounding() == Rounding.EVEN;
     factors = isEven ? new float[size] : null;
@@ -81,15 +82,14 @@ public final class Requantizer {
         factors[c] = factor.factor();
         continue;
       }
-      if (factor.shift() > (isSingle ? -1 : 0)
-          || factor.shift() < -31
-          || largest + Math.abs((long) bias[c]) >= LARGEST_SUM) {
+      if (factor.shift() > (isSingle ? -1 : 0)) {
         exceptions.add(c);
       }
+      int shift = Math.clamp(-factor.shift(), 0, 31);
       mantissas[c] = factor.multiplier();
-      shifts[c] = Math.clamp(-factor.shift(), 0, 31);
-      halves[c] = shifts[c] == 0 ? 0 : 1 << (shifts[c] - 1);
-      signs[c] = shifts[c] == 0 || isSingle ? 0 : -1;
+      shifts[c] = Math.max(0, shift - 1);
+      ones[c] = Math.min(1, shift);
+      signs[c] = shift == 0 || isSingle ? 0 : -1;
     }
     this.exceptions = exceptions.build().toArray();
   }
@@ -179,7 +179,7 @@ public final class Requantizer {
     }
   }
 
-  /** Two loops for one: a vector that is of either array would become an object. */
+  /** Four loops for one: a vector that is of either array would become an object. */
   private void column(
       int channel,
       Object sums,
@@ -190,7 +190,13 @@ public final class Requantizer {
       int to,
       int outDistance) {
     if (sums instanceof int[] ints) {
-      column(channel, ints, at, distance, rows, out, to, outDistance);
+      if (factors != null) {
+        toEven(channel, ints, at, distance, rows, out, to, outDistance);
+      } else {
+        column(channel, ints, at, distance, rows, out, to, outDistance);
+      }
+    } else if (factors != null) {
+      toEven(channel, (float[]) sums, at, distance, rows, out, to, outDistance);
     } else {
       column(channel, (float[]) sums, at, distance, rows, out, to, outDistance);
     }
@@ -206,31 +212,48 @@ public final class Requantizer {
       int to,
       int outDistance) {
     IntVector start = IntVector.fromArray(INTS, bias, channel);
-    if (factors != null) {
-      FloatVector factor = FloatVector.fromArray(Lanes.FLOATS, factors, channel);
-      for (int row = 0; row < rows; row++) {
-        IntVector sum =
-            (IntVector)
-                FloatVector.fromArray(Lanes.FLOATS, sums, at + row * distance)
-                    .convert(VectorOperators.F2I, 0);
-        store(sum.add(start), factor, out, to + row * outDistance);
-      }
-      return;
-    }
-    IntVector mantissa = IntVector.fromArray(INTS, mantissas, channel);
-    IntVector half = IntVector.fromArray(INTS, halves, channel);
+    LongVector mantissa = IntVector.fromArray(INTS, mantissas, channel).reinterpretAsLongs();
+    LongVector even = mantissa.and(LOW);
+    LongVector odd = mantissa.lanewise(VectorOperators.LSHR, 32);
+    IntVector subtracted = mantissa.reinterpretAsInts();
     IntVector sign = IntVector.fromArray(INTS, signs, channel);
     IntVector shift = IntVector.fromArray(INTS, shifts, channel);
+    IntVector one = IntVector.fromArray(INTS, ones, channel);
+    long half = firstHalf;
     int zeroPoint = accumulation.outputZeroPoint();
-    int low = accumulation.activation().min();
-    int high = accumulation.activation().max();
+    int low = accumulation.activation().min() - zeroPoint;
+    int high = accumulation.activation().max() - zeroPoint;
     for (int row = 0; row < rows; row++) {
       IntVector sum =
           (IntVector)
-              FloatVector.fromArray(Lanes.FLOATS, sums, at + row * distance)
+              FloatVector.fromArray(FLOATS, sums, at + row * distance)
                   .convert(VectorOperators.F2I, 0);
-      IntVector result = round(sum.add(start), mantissa, half, sign, shift);
-      Lanes.toBytes(result.add(zeroPoint).max(low).min(high), out, to + row * outDistance);
+      LongVector unsigned =
+          sum.add(start).lanewise(VectorOperators.XOR, Integer.MIN_VALUE).reinterpretAsLongs();
+      LongVector evens = unsigned.and(LOW).mul(even).add(half).lanewise(VectorOperators.LSHR, 31);
+      LongVector odds =
+          unsigned
+              .lanewise(VectorOperators.LSHR, 32)
+              .mul(odd)
+              .add(half)
+              .lanewise(VectorOperators.LSHL, 1)
+              .and(~LOW);
+      IntVector value = evens.or(odds).reinterpretAsInts().sub(subtracted);
+      IntVector result =
+          value
+              .add(value.lanewise(VectorOperators.ASHR, 31).and(sign))
+              .lanewise(VectorOperators.ASHR, shift)
+              .add(one)
+              .lanewise(VectorOperators.ASHR, one)
+              .max(low)
+              .min(high)
+              .add(zeroPoint);
+      if (BYTES != null) {
+        ((ByteVector) result.convertShape(VectorOperators.I2B, BYTES, 0))
+            .intoArray(out, to + row * outDistance);
+      } else {
+        Lanes.toBytes(result, out, to + row * outDistance);
+      }
     }
   }
 
@@ -244,63 +267,124 @@ public final class Requantizer {
       int to,
       int outDistance) {
     IntVector start = IntVector.fromArray(INTS, bias, channel);
-    if (factors != null) {
-      FloatVector factor = FloatVector.fromArray(Lanes.FLOATS, factors, channel);
-      for (int row = 0; row < rows; row++) {
-        IntVector sum = IntVector.fromArray(INTS, sums, at + row * distance);
-        store(sum.add(start), factor, out, to + row * outDistance);
-      }
-      return;
-    }
-    IntVector mantissa = IntVector.fromArray(INTS, mantissas, channel);
-    IntVector half = IntVector.fromArray(INTS, halves, channel);
+    LongVector mantissa = IntVector.fromArray(INTS, mantissas, channel).reinterpretAsLongs();
+    LongVector even = mantissa.and(LOW);
+    LongVector odd = mantissa.lanewise(VectorOperators.LSHR, 32);
+    IntVector subtracted = mantissa.reinterpretAsInts();
     IntVector sign = IntVector.fromArray(INTS, signs, channel);
     IntVector shift = IntVector.fromArray(INTS, shifts, channel);
+    IntVector one = IntVector.fromArray(INTS, ones, channel);
+    long half = firstHalf;
     int zeroPoint = accumulation.outputZeroPoint();
-    int low = accumulation.activation().min();
-    int high = accumulation.activation().max();
+    int low = accumulation.activation().min() - zeroPoint;
+    int high = accumulation.activation().max() - zeroPoint;
     for (int row = 0; row < rows; row++) {
       IntVector sum = IntVector.fromArray(INTS, sums, at + row * distance);
-      IntVector result = round(sum.add(start), mantissa, half, sign, shift);
-      Lanes.toBytes(result.add(zeroPoint).max(low).min(high), out, to + row * outDistance);
+      LongVector unsigned =
+          sum.add(start).lanewise(VectorOperators.XOR, Integer.MIN_VALUE).reinterpretAsLongs();
+      LongVector evens = unsigned.and(LOW).mul(even).add(half).lanewise(VectorOperators.LSHR, 31);
+      LongVector odds =
+          unsigned
+              .lanewise(VectorOperators.LSHR, 32)
+              .mul(odd)
+              .add(half)
+              .lanewise(VectorOperators.LSHL, 1)
+              .and(~LOW);
+      IntVector value = evens.or(odds).reinterpretAsInts().sub(subtracted);
+      IntVector result =
+          value
+              .add(value.lanewise(VectorOperators.ASHR, 31).and(sign))
+              .lanewise(VectorOperators.ASHR, shift)
+              .add(one)
+              .lanewise(VectorOperators.ASHR, one)
+              .max(low)
+              .min(high)
+              .add(zeroPoint);
+      if (BYTES != null) {
+        ((ByteVector) result.convertShape(VectorOperators.I2B, BYTES, 0))
+            .intoArray(out, to + row * outDistance);
+      } else {
+        Lanes.toBytes(result, out, to + row * outDistance);
+      }
     }
   }
 
-  private void store(IntVector sum, FloatVector factor, byte[] out, int to) {
-    FloatVector product = ((FloatVector) sum.convert(VectorOperators.I2F, 0)).mul(factor);
-    IntVector result = Lanes.nearest(product).add(accumulation.outputZeroPoint());
-    IntRange range = accumulation.activation();
-    Lanes.toBytes(result.max(range.min()).min(range.max()), out, to);
+  private void toEven(
+      int channel,
+      float[] sums,
+      int at,
+      int distance,
+      int rows,
+      byte[] out,
+      int to,
+      int outDistance) {
+    IntVector start = IntVector.fromArray(INTS, bias, channel);
+    FloatVector factor = FloatVector.fromArray(FLOATS, factors, channel);
+    int zeroPoint = accumulation.outputZeroPoint();
+    int low = accumulation.activation().min() - zeroPoint;
+    int high = accumulation.activation().max() - zeroPoint;
+    for (int row = 0; row < rows; row++) {
+      IntVector sum =
+          (IntVector)
+              FloatVector.fromArray(FLOATS, sums, at + row * distance)
+                  .convert(VectorOperators.F2I, 0);
+      FloatVector product =
+          ((FloatVector) sum.add(start).convert(VectorOperators.I2F, 0)).mul(factor);
+      IntVector result =
+          ((IntVector)
+                  product
+                      .max(-Lanes.LARGEST)
+                      .min(Lanes.LARGEST)
+                      .add(Lanes.ROUNDER)
+                      .sub(Lanes.ROUNDER)
+                      .convert(VectorOperators.F2I, 0))
+              .max(low)
+              .min(high)
+              .add(zeroPoint);
+      if (BYTES != null) {
+        ((ByteVector) result.convertShape(VectorOperators.I2B, BYTES, 0))
+            .intoArray(out, to + row * outDistance);
+      } else {
+        Lanes.toBytes(result, out, to + row * outDistance);
+      }
+    }
   }
 
-  /** A product, rounded. */
-  private IntVector round(
-      IntVector sum, IntVector mantissa, IntVector half, IntVector sign, IntVector shift) {
-    IntVector value = multiply(sum, mantissa, firstHalf);
-    return value
-        .add(half)
-        .add(value.lanewise(VectorOperators.ASHR, 31).and(sign))
-        .lanewise(VectorOperators.ASHR, shift);
-  }
-
-  /** {@code floor((value * mantissa + half) / 2^31)}, for mantissas that are not negative. */
-  static IntVector multiply(IntVector value, IntVector mantissa, long half) {
-    LongVector unsigned =
-        value.lanewise(VectorOperators.XOR, Integer.MIN_VALUE).reinterpretAsLongs();
-    LongVector factors = mantissa.reinterpretAsLongs();
-    LongVector even =
-        unsigned
-            .and(0xFFFF_FFFFL)
-            .mul(factors.and(0xFFFF_FFFFL))
-            .add(half)
-            .lanewise(VectorOperators.LSHR, 31);
-    LongVector odd =
-        unsigned
-            .lanewise(VectorOperators.LSHR, 32)
-            .mul(factors.lanewise(VectorOperators.LSHR, 32))
-            .add(half)
-            .lanewise(VectorOperators.LSHL, 1)
-            .and(0xFFFF_FFFF_0000_0000L);
-    return even.or(odd).reinterpretAsInts().sub(mantissa);
+  private void toEven(
+      int channel,
+      int[] sums,
+      int at,
+      int distance,
+      int rows,
+      byte[] out,
+      int to,
+      int outDistance) {
+    IntVector start = IntVector.fromArray(INTS, bias, channel);
+    FloatVector factor = FloatVector.fromArray(FLOATS, factors, channel);
+    int zeroPoint = accumulation.outputZeroPoint();
+    int low = accumulation.activation().min() - zeroPoint;
+    int high = accumulation.activation().max() - zeroPoint;
+    for (int row = 0; row < rows; row++) {
+      IntVector sum = IntVector.fromArray(INTS, sums, at + row * distance);
+      FloatVector product =
+          ((FloatVector) sum.add(start).convert(VectorOperators.I2F, 0)).mul(factor);
+      IntVector result =
+          ((IntVector)
+                  product
+                      .max(-Lanes.LARGEST)
+                      .min(Lanes.LARGEST)
+                      .add(Lanes.ROUNDER)
+                      .sub(Lanes.ROUNDER)
+                      .convert(VectorOperators.F2I, 0))
+              .max(low)
+              .min(high)
+              .add(zeroPoint);
+      if (BYTES != null) {
+        ((ByteVector) result.convertShape(VectorOperators.I2B, BYTES, 0))
+            .intoArray(out, to + row * outDistance);
+      } else {
+        Lanes.toBytes(result, out, to + row * outDistance);
+      }
+    }
   }
 }

@@ -34,14 +34,15 @@ class RequantizerTest {
       int[] bias = new int[channels];
       for (int c = 0; c < channels; c++) {
         // Powers of two have results that are halfway between two integers.
-        double power = Math.scalb(1.0, -random.nextInt(round % 2 == 0 ? 13 : 31) - 1);
+        double power = Math.scalb(1.0, 1 - random.nextInt(round % 2 == 0 ? 15 : 36));
         double factor = random.nextBoolean() ? power : power * (1 + random.nextDouble());
-        factors.add(Requantization.of(Math.min(factor, 0.999), rounding));
-        bias[c] = random.nextInt(2000) - 1000;
+        factors.add(Requantization.of(factor, rounding));
+        // Such as those of channels whose weights have vanished.
+        bias[c] = random.nextInt(8) == 0 ? random.nextInt() : random.nextInt(2000) - 1000;
       }
       Accumulation accumulation =
           new Accumulation(0, 0, zeroPoint, factors, new IntRange(-128, 127 - random.nextInt(50)));
-      Requantizer requantizer = new Requantizer(accumulation, bias, LARGEST);
+      Requantizer requantizer = new Requantizer(accumulation, bias);
       float[] floats = new float[ROWS * channels + Lanes.SLACK];
       int[] ints = new int[floats.length];
       for (int i = 0; i < ROWS * channels; i++) {
