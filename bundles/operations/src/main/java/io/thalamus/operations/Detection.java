@@ -430,8 +430,8 @@ public final class Detection {
           Trait.DISCONTINUOUS);
     }
 
-    private static PostprocessingParameters parameters(OperationView operation)
-        throws ValidationException {
+    @Override
+    public PostprocessingParameters resolve(OperationView operation) throws ValidationException {
       Shape scores = operation.input(0).shape();
       int encodingLength = operation.input(DELTAS).shape().dimension(2);
       Recurrent.require(
@@ -474,7 +474,7 @@ public final class Detection {
 
     @Override
     public List<Shape> infer(OperationView operation) throws ValidationException {
-      PostprocessingParameters parameters = parameters(operation);
+      PostprocessingParameters parameters = resolve(operation);
       int images = parameters.images();
       int detections = parameters.detections();
       return List.of(
@@ -482,11 +482,6 @@ public final class Detection {
           Shape.of(images, detections, CORNERS),
           Shape.of(images, detections),
           Shape.of(images));
-    }
-
-    @Override
-    public OperationParameters resolve(OperationView operation) throws ValidationException {
-      return parameters(operation);
     }
   }
 }

@@ -84,7 +84,8 @@ public final class LshProjection extends NamedDefinition {
       Form form, int tables, int bits, int items, int itemSize, boolean hasWeights)
       implements OperationParameters {}
 
-  private static Parameters parameters(OperationView operation) throws ValidationException {
+  @Override
+  public Parameters resolve(OperationView operation) throws ValidationException {
     Shape seeds = operation.input(0).shape();
     OperandView input = operation.input(INPUT);
     int items = input.shape().dimension(0);
@@ -111,13 +112,8 @@ public final class LshProjection extends NamedDefinition {
 
   @Override
   public List<Shape> infer(OperationView operation) throws ValidationException {
-    Parameters parameters = parameters(operation);
+    Parameters parameters = resolve(operation);
     int perTable = parameters.form() == Form.DENSE ? parameters.bits() : 1;
     return List.of(Shape.of(Math.multiplyExact(parameters.tables(), perTable)));
-  }
-
-  @Override
-  public OperationParameters resolve(OperationView operation) throws ValidationException {
-    return parameters(operation);
   }
 }

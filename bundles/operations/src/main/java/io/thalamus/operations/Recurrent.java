@@ -367,7 +367,8 @@ public final class Recurrent {
               .outputs(argument("state", T), argument("output", T)));
     }
 
-    private static SvdfParameters parameters(OperationView operation) throws ValidationException {
+    @Override
+    public SvdfParameters resolve(OperationView operation) throws ValidationException {
       Shape input = operation.input(0).shape();
       Shape weights = operation.input(TIME_WEIGHTS).shape();
       int filters = operation.input(FEATURE_WEIGHTS).shape().dimension(0);
@@ -395,14 +396,9 @@ public final class Recurrent {
 
     @Override
     public List<Shape> infer(OperationView operation) throws ValidationException {
-      SvdfParameters parameters = parameters(operation);
+      SvdfParameters parameters = resolve(operation);
       return List.of(
           operation.input(STATE).shape(), Shape.of(parameters.batches(), parameters.units()));
-    }
-
-    @Override
-    public OperationParameters resolve(OperationView operation) throws ValidationException {
-      return parameters(operation);
     }
   }
 }

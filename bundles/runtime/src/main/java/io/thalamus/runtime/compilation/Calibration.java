@@ -57,8 +57,7 @@ record Calibration(
     for (int index : model.main().inputIndexes()) {
       Operand input = model.main().operands().get(index);
       if (!input.isSizeKnown()) {
-        throw new NeuralNetworksException(
-            ResultCode.BAD_DATA,
+        throw NeuralNetworksException.badData(
             "input '" + input.name() + "' has open dimensions: its operations cannot be measured");
       }
     }

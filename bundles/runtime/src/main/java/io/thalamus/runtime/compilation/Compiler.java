@@ -7,7 +7,6 @@ import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Plan;
 import io.thalamus.api.Prediction;
-import io.thalamus.api.ResultCode;
 import io.thalamus.model.Deadline;
 import io.thalamus.model.Model;
 import io.thalamus.runtime.caching.StepCache;
@@ -196,8 +195,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
     Model checked = rules.check(model);
     DeviceSelection choice = new DeviceSelection(registry, options.devices(), withTrials);
     if (options.timeout().isPresent() && options.devices().size() != 1) {
-      throw new NeuralNetworksException(
-          ResultCode.BAD_DATA,
+      throw NeuralNetworksException.badData(
           "a compilation has a timeout only where exactly one device is named");
     }
     checkCaching(options);
@@ -210,8 +208,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
     if (options.caching().isPresent()) {
       Path directory = options.caching().get().directory();
       if (Files.exists(directory) && !Files.isDirectory(directory)) {
-        throw new NeuralNetworksException(
-            ResultCode.BAD_DATA,
+        throw NeuralNetworksException.badData(
             "compilations cannot be stored in " + directory + ", which is no directory");
       }
     }
@@ -232,8 +229,7 @@ public final class Compiler implements DeviceListener, AutoCloseable {
 
   private static void requireCaching(CompilationOptions options) throws NeuralNetworksException {
     if (options.caching().isEmpty()) {
-      throw new NeuralNetworksException(
-          ResultCode.BAD_DATA, "the options name no caching directory");
+      throw NeuralNetworksException.badData("the options name no caching directory");
     }
   }
 

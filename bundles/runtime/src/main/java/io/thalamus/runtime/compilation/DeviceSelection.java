@@ -58,12 +58,10 @@ record DeviceSelection(DeviceRegistry registry, List<String> names, boolean with
           find(here, name)
               .orElseThrow(
                   () ->
-                      new NeuralNetworksException(
-                          ResultCode.BAD_DATA,
+                      NeuralNetworksException.badData(
                           "no device '" + name + "' is here; there are: " + list(here)));
       if (seen.contains(device)) {
-        throw new NeuralNetworksException(
-            ResultCode.BAD_DATA, "the device '" + name + "' is named twice");
+        throw NeuralNetworksException.badData("the device '" + name + "' is named twice");
       }
       seen.add(device);
     }

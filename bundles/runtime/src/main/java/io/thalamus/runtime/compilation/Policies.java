@@ -3,7 +3,6 @@ package io.thalamus.runtime.compilation;
 
 import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.api.ResultCode;
 import io.thalamus.runtime.partition.NnapiPolicy;
 import io.thalamus.runtime.policy.PartitionPolicy;
 import java.lang.System.Logger.Level;
@@ -112,8 +111,7 @@ public final class Policies {
    */
   void check(CompilationOptions options) throws NeuralNetworksException {
     if (options.policy().isPresent() && !names().contains(options.policy().get())) {
-      throw new NeuralNetworksException(
-          ResultCode.BAD_DATA,
+      throw NeuralNetworksException.badData(
           "no partition policy '%s' is here; there are: %s"
               .formatted(options.policy().get(), String.join(", ", names())));
     }

@@ -82,11 +82,10 @@ public record Partitioner(
       Model model, ExecutionPreference preference, List<RegisteredDevice> devices)
       throws NeuralNetworksException {
     if (model.main().operations().isEmpty()) {
-      throw new NeuralNetworksException(ResultCode.BAD_DATA, "the model has no operations");
+      throw NeuralNetworksException.badData("the model has no operations");
     }
     if (devices.isEmpty()) {
-      throw new NeuralNetworksException(
-          ResultCode.BAD_DATA, "no device is here: install one, for example cpu");
+      throw NeuralNetworksException.badData("no device is here: install one, for example cpu");
     }
     return new Partitioning(model, preference, devices).plan();
   }
@@ -311,8 +310,8 @@ public record Partitioner(
         groups.add(new Group(place, taken));
       }
       if (!queues.isComplete()) {
-        throw new NeuralNetworksException(
-            ResultCode.BAD_DATA, "the operations of the model depend on each other in a circle");
+        throw NeuralNetworksException.badData(
+            "the operations of the model depend on each other in a circle");
       }
       return groups;
     }
@@ -436,12 +435,9 @@ public record Partitioner(
     for (String extension : problem.extensions(operation)) {
       if (problem.candidates().stream()
           .noneMatch(candidate -> candidate.info().extensions().contains(extension))) {
-        return new NeuralNetworksException(
-            ResultCode.BAD_DATA,
-            problem.describe(operation)
-                + ": no device here knows the extension "
-                + extension
-                + "; install one that does");
+        return NeuralNetworksException.badData(
+            "%s: no device here knows the extension %s; install one that does"
+                .formatted(problem.describe(operation), extension));
       }
     }
     String reasons =
@@ -456,8 +452,7 @@ public record Partitioner(
         problem.isControlFlow(operation) && !problem.isInterpretable(operation)
             ? "; with values of unknown size only the cpu device may take it"
             : "";
-    return new NeuralNetworksException(
-        ResultCode.BAD_DATA,
+    return NeuralNetworksException.badData(
         problem.describe(operation) + " is supported by no device (" + reasons + why + ")");
   }
 }
