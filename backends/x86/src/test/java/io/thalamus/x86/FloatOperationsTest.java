@@ -70,7 +70,7 @@ class FloatOperationsTest {
   void functionsOfTwoNumbersAreNearTheReference(Level level) throws Exception {
     compare(
         level,
-        3e-6,
+        6e-7,
         (graph, random) -> {
           OperationType code =
               one(
@@ -106,7 +106,7 @@ class FloatOperationsTest {
   void powersByConstantsAreNearTheReference(Level level) throws Exception {
     compare(
         level,
-        3e-6,
+        6e-7,
         (graph, random) -> {
           int[] shape = shape(random);
           int x = graph.input(TENSOR_FLOAT32, NONE, shape);

@@ -23,6 +23,10 @@ final class FloatMath {
   private static final float LN2_HIGH = 0.693359375f;
   private static final float LN2_LOW = -2.12194440e-4f;
   private static final float LOG2_E = 1.44269504088896341f;
+
+  /** What {@link #LOG2_E} lacks. */
+  private static final float LOG2_E_TAIL = (float) (1 / Math.log(2) - LOG2_E);
+
   private static final int EXPONENT = 23;
 
   /** The bits of a half's square root: mantissas lie between it and its double. */
@@ -242,25 +246,35 @@ final class FloatMath {
     Vector size = total;
     a.emit(Move.VMOVUPS, size, x);
     split(x, exponent);
+    // The logarithm to base 2 of the mantissa: the head, and in x the tail that it has no bits for.
+    Vector sum = scratch[1];
+    Vector head = scratch[2];
+    a.emit(Binary.VADDPS, sum, x, scratch[0]);
+    a.emit(Binary.VSUBPS, x, x, sum);
     a.emit(Binary.VADDPS, x, x, scratch[0]);
     a.emit(Binary.VMULPS, x, x, emitter.all(LOG2_E));
+    a.emit(Binary.VFMADD231PS, x, sum, emitter.all(LOG2_E_TAIL));
+    product(head, scratch[0], x, sum, emitter.vectorOf(LOG2_E, bound));
     a.emit(Binary.VXORPS, bound, bound, bound);
     set(scratch[1], Float.NEGATIVE_INFINITY);
     replace(Predicate.EQUAL, size, bound, exponent, scratch[1]);
     set(bound, Float.POSITIVE_INFINITY);
     replace(Predicate.EQUAL, size, bound, exponent, bound);
-    // 2^n times 2^rest, where y * exponent - n is exact.
-    a.emit(Binary.VADDPS, total, x, exponent);
+    a.emit(Binary.VADDPS, total, head, exponent);
     a.emit(Binary.VMULPS, total, total, y);
-    Vector whole = scratch[2];
+    Vector whole = scratch[5];
     a.vroundps(whole, total, Rounding.NEAREST);
     set(scratch[0], MOST_DOUBLINGS);
     a.emit(Binary.VMINPS, whole, whole, scratch[0]);
     set(scratch[0], -MOST_DOUBLINGS);
     a.emit(Binary.VMAXPS, whole, whole, scratch[0]);
-    a.emit(Binary.VMULPS, scratch[0], whole, emitter.all(-1));
-    a.emit(Binary.VFMADD231PS, scratch[0], y, exponent);
-    a.emit(Binary.VFMADD213PS, x, y, scratch[0]);
+    // 2^whole times 2^rest: large products cancel each other before what they lost is added.
+    a.emit(Binary.VMULPS, x, x, y);
+    product(scratch[0], bound, x, head, y);
+    product(scratch[1], bound, x, exponent, y);
+    a.emit(Binary.VSUBPS, scratch[1], scratch[1], whole);
+    a.emit(Binary.VADDPS, scratch[1], scratch[1], scratch[0]);
+    a.emit(Binary.VADDPS, x, x, scratch[1]);
     a.emit(Binary.VMULPS, x, x, emitter.all(LN2));
     Exponential.emit(emitter, x, scratch[0], scratch[1]);
     // Two factors: the result may be beyond the range, or have fewer bits, when one is not.
@@ -282,6 +296,14 @@ final class FloatMath {
     replace(Predicate.UNORDERED, argument, y, x, emitter.vectorOf(Float.NaN, exponent));
     a.emit(Binary.VXORPS, bound, bound, bound);
     replace(Predicate.EQUAL, y, bound, x, emitter.vectorOf(1, exponent));
+  }
+
+  /** Sets a register to a product, and adds to {@code lost} what the product has no bits for. */
+  private void product(Vector product, Vector spare, Vector lost, Vector left, Vector right) {
+    a.emit(Binary.VMULPS, product, left, right);
+    a.emit(Binary.VMULPS, spare, product, emitter.all(-1));
+    a.emit(Binary.VFMADD231PS, spare, left, right);
+    a.emit(Binary.VADDPS, lost, lost, spare);
   }
 
   /** Gives a power of the base's size the sign that the base demands. */
