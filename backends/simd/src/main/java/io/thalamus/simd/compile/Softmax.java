@@ -12,6 +12,7 @@ import io.thalamus.operations.OperationView;
 import io.thalamus.operations.Softmax.Parameters;
 import io.thalamus.operations.Softmax.StoredScores;
 import io.thalamus.simd.kernel.Clamp;
+import io.thalamus.simd.kernel.Factor;
 import io.thalamus.simd.kernel.Functions;
 import io.thalamus.simd.kernel.Lanes;
 import io.thalamus.simd.program.Budget;
@@ -283,18 +284,28 @@ public final class Softmax {
     /** By difference from the largest score, which is not negative here; 0 where too large. */
     private final int[] powers = new int[256];
 
+    /** What the powers add to the sum. */
+    private final int[] terms = new int[256];
+
     OnBytes(Parameters parameters, Tensor input, Tensor output, Budget budget) {
       super(parameters, input, output, budget);
       StoredScores scores = parameters.quantized().orElseThrow();
       for (int i = 0; i < powers.length; i++) {
         powers[i] = scores.exponential(-i);
+        terms[i] = StoredScores.term(powers[i]);
       }
+    }
+
+    @Override
+    public int scratchInts() {
+      return size;
     }
 
     @Override
     void line(Frame frame, Scratch scratch, int from, int to) {
       byte[] in = frame.bytes(input);
       byte[] out = frame.bytes(output);
+      int[] probabilities = scratch.ints;
       int flip = input.flip();
       int max = Byte.MIN_VALUE;
       for (int i = 0; i < size; i++) {
@@ -302,16 +313,21 @@ public final class Softmax {
       }
       long sum = 0;
       for (int i = 0; i < size; i++) {
-        sum += StoredScores.term(powers[max - (byte) (in[from + i * inner] ^ flip)]);
+        int difference = max - (byte) (in[from + i * inner] ^ flip);
+        sum += terms[difference];
+        probabilities[i] = powers[difference];
       }
       int reciprocal = StoredScores.reciprocal(sum);
       int shift = StoredScores.shift(sum);
+      if (shift < Integer.SIZE) {
+        Factor.twice(reciprocal, -shift, probabilities, 0, size);
+      } else {
+        Arrays.fill(probabilities, 0, size, 0);
+      }
       int resultFlip = output.flip();
       for (int i = 0; i < size; i++) {
-        int power = powers[max - (byte) (in[from + i * inner] ^ flip)];
-        int probability = StoredScores.probability(power, reciprocal, shift);
         // Results are counted from the least stored value.
-        int signed = Math.min(probability + Byte.MIN_VALUE, Byte.MAX_VALUE);
+        int signed = Math.min(probabilities[i] + Byte.MIN_VALUE, Byte.MAX_VALUE);
         out[to + i * inner] = (byte) (signed ^ resultFlip);
       }
     }

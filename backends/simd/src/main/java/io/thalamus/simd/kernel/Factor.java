@@ -11,13 +11,10 @@ import io.thalamus.operations.Requantization;
 public final class Factor {
   private Factor() {}
 
-  /**
-   * Multiplies values by a factor in place. Their magnitudes are below 2^30, shifted left as the
-   * factor says.
-   */
+  /** Multiplies values by a factor in place. */
   public static void apply(Requantization factor, int[] values, int from, int count) {
     switch (factor.rounding()) {
-      case DOUBLE -> twice(factor.multiplier(), factor.shift(), values, from, from + count);
+      case DOUBLE -> twice(factor.multiplier(), factor.shift(), values, from, count);
       case SINGLE -> once(factor.multiplier(), 31 - factor.shift(), values, from, from + count);
       case EVEN -> {
         for (int i = from; i < from + count; i++) {
@@ -27,15 +24,19 @@ public final class Factor {
     }
   }
 
-  private static void twice(int multiplier, int power, int[] values, int from, int end) {
+  /**
+   * Multiplies values in place by a mantissa of 31 bits and a power of 2; rounds as {@link
+   * Requantization.Rounding#DOUBLE}.
+   */
+  public static void twice(int multiplier, int power, int[] values, int from, int count) {
     int left = Math.max(power, 0);
-    int right = Math.max(-power, 0);
-    int half = (1 << right) >> 1;
-    // The second rounding is away from zero.
-    int sign = right == 0 ? 0 : -1;
-    for (int i = from; i < end; i++) {
+    // The last bit is shifted out apart: half of the divisor might be too much for what it joins.
+    int right = Math.max(-power - 1, 0);
+    int last = power < 0 ? 1 : 0;
+    for (int i = from; i < from + count; i++) {
       int value = (int) ((long) (values[i] << left) * multiplier + (1L << 30) >> 31);
-      values[i] = (value + half + (value >> 31 & sign)) >> right;
+      // The second rounding is away from zero.
+      values[i] = (value + (value >> 31 & -last) >> right) + last >> last;
     }
   }
 
