@@ -13,7 +13,12 @@ import io.thalamus.simd.program.Scratch;
 import io.thalamus.simd.program.Tensor;
 import jdk.incubator.vector.FloatVector;
 
-/** The mean or the largest of the floats under each window. Immutable and thread-safe. */
+/**
+ * The mean or the largest of the floats under each window. Immutable and thread-safe.
+ *
+ * <p>The loops call no methods of ours: one that the JVM does not inline would make each vector an
+ * object.
+ */
 public final class FloatPool extends UnitStep {
   private final boolean isMaximum;
   private final Windows windows;
@@ -52,58 +57,88 @@ public final class FloatPool extends UnitStep {
     }
     int whole = channels / COUNT * COUNT;
     int rest = channels - whole;
-    // Two loops: vectors of two sources in one variable would be objects.
+    pixel(in, from, whole, lineSize, channels, height, width, out, to);
+    if (rest > 0) {
+      pixel(in, from + whole, rest, lineSize, channels, height, width, spare, 0);
+      System.arraycopy(spare, 0, out, to + whole, rest);
+    }
+  }
+
+  private void pixel(
+      float[] in,
+      int from,
+      int count,
+      int lineSize,
+      int channels,
+      int height,
+      int width,
+      float[] out,
+      int to) {
     if (isMaximum) {
-      for (int i = 0; i < whole; i += COUNT) {
-        clamp(maximum(in, from + i, lineSize, channels, height, width)).intoArray(out, to + i);
-      }
-      if (rest > 0) {
-        clamp(maximum(in, from + whole, lineSize, channels, height, width)).intoArray(spare, 0);
-      }
+      maximum(in, from, count, lineSize, channels, height, width, out, to);
     } else {
-      float cells = (float) height * width;
-      for (int i = 0; i < whole; i += COUNT) {
-        clamp(sum(in, from + i, lineSize, channels, height, width).div(cells))
-            .intoArray(out, to + i);
-      }
-      if (rest > 0) {
-        clamp(sum(in, from + whole, lineSize, channels, height, width).div(cells))
-            .intoArray(spare, 0);
-      }
+      mean(in, from, count, lineSize, channels, height, width, out, to);
     }
-    System.arraycopy(spare, 0, out, to + whole, rest);
   }
 
-  private FloatVector clamp(FloatVector value) {
-    return value
-        .reinterpretAsInts()
-        .max(clamp.low())
-        .min(clamp.high())
-        .reinterpretAsFloats()
-        .blend(value, value.compare(NE, value));
+  private void mean(
+      float[] in,
+      int from,
+      int count,
+      int lineSize,
+      int channels,
+      int height,
+      int width,
+      float[] out,
+      int to) {
+    int low = clamp.low();
+    int high = clamp.high();
+    float cells = (float) height * width;
+    for (int i = 0; i < count; i += COUNT) {
+      FloatVector sum = FloatVector.zero(FLOATS);
+      for (int y = 0; y < height; y++) {
+        int at = from + y * lineSize + i;
+        for (int x = 0; x < width; x++) {
+          sum = sum.add(FloatVector.fromArray(FLOATS, in, at + x * channels));
+        }
+      }
+      FloatVector mean = sum.div(cells);
+      mean.reinterpretAsInts()
+          .max(low)
+          .min(high)
+          .reinterpretAsFloats()
+          .blend(mean, mean.compare(NE, mean))
+          .intoArray(out, to + i);
+    }
   }
 
-  private static FloatVector sum(
-      float[] in, int from, int lineSize, int channels, int height, int width) {
-    FloatVector sum = FloatVector.zero(FLOATS);
-    for (int y = 0; y < height; y++) {
-      int at = from + y * lineSize;
-      for (int x = 0; x < width; x++) {
-        sum = sum.add(FloatVector.fromArray(FLOATS, in, at + x * channels));
+  private void maximum(
+      float[] in,
+      int from,
+      int count,
+      int lineSize,
+      int channels,
+      int height,
+      int width,
+      float[] out,
+      int to) {
+    int low = clamp.low();
+    int high = clamp.high();
+    for (int i = 0; i < count; i += COUNT) {
+      FloatVector maximum = FloatVector.broadcast(FLOATS, Float.NEGATIVE_INFINITY);
+      for (int y = 0; y < height; y++) {
+        int at = from + y * lineSize + i;
+        for (int x = 0; x < width; x++) {
+          maximum = maximum.max(FloatVector.fromArray(FLOATS, in, at + x * channels));
+        }
       }
+      maximum
+          .reinterpretAsInts()
+          .max(low)
+          .min(high)
+          .reinterpretAsFloats()
+          .blend(maximum, maximum.compare(NE, maximum))
+          .intoArray(out, to + i);
     }
-    return sum;
-  }
-
-  private static FloatVector maximum(
-      float[] in, int from, int lineSize, int channels, int height, int width) {
-    FloatVector maximum = FloatVector.broadcast(FLOATS, Float.NEGATIVE_INFINITY);
-    for (int y = 0; y < height; y++) {
-      int at = from + y * lineSize;
-      for (int x = 0; x < width; x++) {
-        maximum = maximum.max(FloatVector.fromArray(FLOATS, in, at + x * channels));
-      }
-    }
-    return maximum;
   }
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.compile;
 
+import static io.thalamus.simd.kernel.Lanes.BYTES;
 import static io.thalamus.simd.kernel.Lanes.COUNT;
-import static io.thalamus.simd.kernel.Lanes.FLOATS;
 import static io.thalamus.simd.kernel.Lanes.INTS;
 
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.Pooling.Parameters;
 import io.thalamus.simd.compile.Pooling.Windows;
-import io.thalamus.simd.kernel.Lanes;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
 import io.thalamus.simd.program.Tensor;
+import jdk.incubator.vector.ByteVector;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.VectorOperators;
@@ -72,30 +72,34 @@ public final class StoredPool extends UnitStep {
     int lineSize = windows.input().dimension(2) * channels;
     int from = windows.at(line, x);
     int to = output.offset() + (line * windows.outputWidth() + x) * channels;
-    if (isScalar) {
+    if (isScalar || BYTES == null) {
       scalar(in, from, lineSize, channels, height, width, out, to);
       return;
     }
     int whole = channels / COUNT * COUNT;
     int rest = channels - whole;
-    // Two loops: vectors of two sources in one variable would be objects.
-    if (isMaximum) {
-      for (int i = 0; i < whole; i += COUNT) {
-        store(maximum(in, from + i, lineSize, channels, height, width), out, to + i);
-      }
-      if (rest > 0) {
-        store(maximum(in, from + whole, lineSize, channels, height, width), spare, 0);
-      }
-    } else {
-      int cells = height * width;
-      for (int i = 0; i < whole; i += COUNT) {
-        store(mean(sum(in, from + i, lineSize, channels, height, width), cells), out, to + i);
-      }
-      if (rest > 0) {
-        store(mean(sum(in, from + whole, lineSize, channels, height, width), cells), spare, 0);
-      }
+    pixel(in, from, whole, lineSize, channels, height, width, out, to);
+    if (rest > 0) {
+      pixel(in, from + whole, rest, lineSize, channels, height, width, spare, 0);
+      System.arraycopy(spare, 0, out, to + whole, rest);
     }
-    System.arraycopy(spare, 0, out, to + whole, rest);
+  }
+
+  private void pixel(
+      byte[] in,
+      int from,
+      int count,
+      int lineSize,
+      int channels,
+      int height,
+      int width,
+      byte[] out,
+      int to) {
+    if (isMaximum) {
+      maximum(in, from, count, lineSize, channels, height, width, out, to);
+    } else {
+      mean(in, from, count, lineSize, channels, height, width, out, to);
+    }
   }
 
   private void scalar(
@@ -115,40 +119,69 @@ public final class StoredPool extends UnitStep {
     }
   }
 
-  private void store(IntVector value, byte[] out, int at) {
-    Lanes.toBytes(value.max(low).min(high).lanewise(VectorOperators.XOR, flip), out, at);
-  }
-
-  private IntVector mean(IntVector sum, int cells) {
-    IntVector counted = sum.sub(origin * cells);
-    IntVector signs = counted.lanewise(VectorOperators.ASHR, Integer.SIZE - 1);
-    IntVector half = signs.lanewise(VectorOperators.XOR, cells / 2).sub(signs);
-    FloatVector dividend = (FloatVector) counted.add(half).convert(VectorOperators.I2F, 0);
-    return ((IntVector)
-            dividend.div(FloatVector.broadcast(FLOATS, cells)).convert(VectorOperators.F2I, 0))
-        .add(origin);
-  }
-
-  private IntVector sum(byte[] in, int from, int lineSize, int channels, int height, int width) {
-    IntVector sum = IntVector.zero(INTS);
-    for (int y = 0; y < height; y++) {
-      int at = from + y * lineSize;
-      for (int x = 0; x < width; x++) {
-        sum = sum.add(Lanes.toInts(in, at + x * channels, flip));
+  private void mean(
+      byte[] in,
+      int from,
+      int count,
+      int lineSize,
+      int channels,
+      int height,
+      int width,
+      byte[] out,
+      int to) {
+    int cells = height * width;
+    int start = -origin * cells;
+    for (int i = 0; i < count; i += COUNT) {
+      IntVector sum = IntVector.broadcast(INTS, start);
+      for (int y = 0; y < height; y++) {
+        int at = from + y * lineSize + i;
+        for (int x = 0; x < width; x++) {
+          sum =
+              sum.add(
+                  ByteVector.fromArray(BYTES, in, at + x * channels)
+                      .lanewise(VectorOperators.XOR, (byte) flip)
+                      .convertShape(VectorOperators.B2I, INTS, 0));
+        }
       }
+      IntVector signs = sum.lanewise(VectorOperators.ASHR, Integer.SIZE - 1);
+      IntVector half = signs.lanewise(VectorOperators.XOR, cells / 2).sub(signs);
+      FloatVector mean = ((FloatVector) sum.add(half).convert(VectorOperators.I2F, 0)).div(cells);
+      IntVector result =
+          ((IntVector) mean.convert(VectorOperators.F2I, 0)).add(origin).max(low).min(high);
+      ((ByteVector)
+              result
+                  .lanewise(VectorOperators.XOR, flip)
+                  .convertShape(VectorOperators.I2B, BYTES, 0))
+          .intoArray(out, to + i);
     }
-    return sum;
   }
 
-  private IntVector maximum(
-      byte[] in, int from, int lineSize, int channels, int height, int width) {
-    IntVector maximum = IntVector.broadcast(INTS, Byte.MIN_VALUE);
-    for (int y = 0; y < height; y++) {
-      int at = from + y * lineSize;
-      for (int x = 0; x < width; x++) {
-        maximum = maximum.max(Lanes.toInts(in, at + x * channels, flip));
+  private void maximum(
+      byte[] in,
+      int from,
+      int count,
+      int lineSize,
+      int channels,
+      int height,
+      int width,
+      byte[] out,
+      int to) {
+    for (int i = 0; i < count; i += COUNT) {
+      ByteVector maximum = ByteVector.broadcast(BYTES, Byte.MIN_VALUE);
+      for (int y = 0; y < height; y++) {
+        int at = from + y * lineSize + i;
+        for (int x = 0; x < width; x++) {
+          maximum =
+              maximum.max(
+                  ByteVector.fromArray(BYTES, in, at + x * channels)
+                      .lanewise(VectorOperators.XOR, (byte) flip));
+        }
       }
+      maximum
+          .max((byte) low)
+          .min((byte) high)
+          .lanewise(VectorOperators.XOR, (byte) flip)
+          .intoArray(out, to + i);
     }
-    return maximum;
   }
 }

@@ -201,9 +201,12 @@ public final class DepthwiseKernels {
       weight = FloatVector.fromArray(FLOATS, weights, i + 8 * channels);
       sum0 = x2.fma(weight, sum0);
       sum1 = x4.fma(weight, sum1);
-      store(sum0, low, high, out, to + i);
-      store(sum1, low, high, out, to + i + distance);
+      sum0.intoArray(out, to + i);
+      sum1.intoArray(out, to + i + distance);
     }
+    // Apart: the loop above is all that the JVM's compiler takes at once.
+    clamp(out, to, count, low, high);
+    clamp(out, to + distance, count, low, high);
   }
 
   /**
@@ -297,6 +300,15 @@ public final class DepthwiseKernels {
         }
       }
       store(sum, low, high, out, to + i);
+    }
+  }
+
+  private static void clamp(float[] out, int at, int count, int low, int high) {
+    if (low == Clamp.NONE.low() && high == Clamp.NONE.high()) {
+      return;
+    }
+    for (int i = at; i < at + count; i += COUNT) {
+      store(FloatVector.fromArray(FLOATS, out, i), low, high, out, i);
     }
   }
 

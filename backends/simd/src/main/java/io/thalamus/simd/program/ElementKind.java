@@ -22,6 +22,9 @@ public enum ElementKind {
   private final Class<?> element;
   private final int size;
 
+  /** The kind itself: asked for by each step of an execution, which is not to allocate. */
+  private final Optional<ElementKind> present = Optional.of(this);
+
   ElementKind(Class<?> element, int size) {
     this.element = element;
     this.size = size;
@@ -30,19 +33,19 @@ public enum ElementKind {
   /** Returns the arrays for a type; empty where tensors of it do not stand in frames. */
   public static Optional<ElementKind> find(OperandType type) {
     if (type.equals(WideTypes.TENSOR_INT64)) {
-      return Optional.of(LONGS);
+      return LONGS.present;
     }
     if (type.equals(WideTypes.TENSOR_FLOAT64)) {
-      return Optional.of(DOUBLES);
+      return DOUBLES.present;
     }
     if (!(type instanceof OperandCode code)) {
       return Optional.empty();
     }
     return switch (code) {
-      case TENSOR_FLOAT32 -> Optional.of(FLOATS);
-      case TENSOR_INT32 -> Optional.of(INTS);
-      case TENSOR_BOOL8, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED -> Optional.of(BYTES);
-      case TENSOR_FLOAT16, TENSOR_QUANT16_SYMM, TENSOR_QUANT16_ASYMM -> Optional.of(SHORTS);
+      case TENSOR_FLOAT32 -> FLOATS.present;
+      case TENSOR_INT32 -> INTS.present;
+      case TENSOR_BOOL8, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED -> BYTES.present;
+      case TENSOR_FLOAT16, TENSOR_QUANT16_SYMM, TENSOR_QUANT16_ASYMM -> SHORTS.present;
       default -> Optional.empty();
     };
   }
