@@ -3,6 +3,7 @@ package io.thalamus.simd.compile;
 
 import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
+import static io.thalamus.simd.kernel.Lanes.BYTES;
 import static io.thalamus.simd.kernel.Lanes.COUNT;
 import static io.thalamus.simd.kernel.Lanes.INTS;
 
@@ -22,7 +23,9 @@ import io.thalamus.simd.program.Step;
 import io.thalamus.simd.program.Tensor;
 import java.util.Arrays;
 import java.util.List;
+import jdk.incubator.vector.ByteVector;
 import jdk.incubator.vector.IntVector;
+import jdk.incubator.vector.VectorOperators;
 
 /** One element of all elements along some axes: MEAN, REDUCE_SUM, REDUCE_MAX and their like. */
 public final class Reduction {
@@ -169,11 +172,15 @@ public final class Reduction {
     private void bytes(boolean isScalar, byte[] in, int from, byte[] out, int to, int[] sums) {
       int flip = input.flip();
       int zeroPoint = input.signedZeroPoint();
-      boolean byVectors = !isScalar && channels >= COUNT / 2;
+      boolean byVectors = BYTES != null && !isScalar && channels >= COUNT / 2;
       for (int channel = 0; byVectors && channel < channels; channel += COUNT) {
         IntVector sum = IntVector.zero(INTS);
         for (int cell = 0; cell < cells; cell++) {
-          sum = sum.add(Lanes.toInts(in, from + cell * channels + channel, flip));
+          sum =
+              sum.add(
+                  ByteVector.fromArray(BYTES, in, from + cell * channels + channel)
+                      .lanewise(VectorOperators.XOR, (byte) flip)
+                      .convertShape(VectorOperators.B2I, INTS, 0));
         }
         sum.intoArray(sums, channel);
       }

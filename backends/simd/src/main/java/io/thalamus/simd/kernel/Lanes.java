@@ -165,7 +165,12 @@ public final class Lanes {
     int i = 0;
     if (BYTES != null && !isScalar) {
       for (; i <= count - COUNT; i += COUNT) {
-        toInts(in, from + i, flip).sub(zeroPoint).intoArray(out, to + i);
+        ((IntVector)
+                ByteVector.fromArray(BYTES, in, from + i)
+                    .lanewise(VectorOperators.XOR, (byte) flip)
+                    .convertShape(VectorOperators.B2I, INTS, 0))
+            .sub(zeroPoint)
+            .intoArray(out, to + i);
       }
     }
     for (; i < count; i++) {
@@ -194,28 +199,18 @@ public final class Lanes {
     int i = 0;
     if (BYTES != null && !isScalar) {
       for (; i <= count - COUNT; i += COUNT) {
-        IntVector ints = IntVector.fromArray(INTS, in, from + i);
-        toBytes(ints.max(low).min(high).add(zeroPoint), out, to + i);
+        ((ByteVector)
+                IntVector.fromArray(INTS, in, from + i)
+                    .max(low)
+                    .min(high)
+                    .add(zeroPoint)
+                    .convertShape(VectorOperators.I2B, BYTES, 0))
+            .intoArray(out, to + i);
       }
     }
     for (; i < count; i++) {
       out[to + i] = (byte) (Math.min(Math.max(in[from + i], low), high) + zeroPoint);
     }
-  }
-
-  /** A vector of stored bytes, made signed by {@code flip}, as ints. */
-  public static IntVector toInts(byte[] in, int from, int flip) {
-    if (BYTES != null) {
-      return (IntVector)
-          ByteVector.fromArray(BYTES, in, from)
-              .lanewise(VectorOperators.XOR, (byte) flip)
-              .convertShape(VectorOperators.B2I, INTS, 0);
-    }
-    IntVector ints = IntVector.zero(INTS);
-    for (int i = 0; i < COUNT; i++) {
-      ints = ints.withLane(i, (byte) (in[from + i] ^ flip));
-    }
-    return ints;
   }
 
   /** The low bytes of a vector of ints. */
