@@ -46,7 +46,9 @@ public final class Quantize {
   private static Lowering toBytes(boolean isEven) {
     return (node, tensors, budget) -> {
       Tensor output = tensors.output(node);
-      return new ToBytes(tensors.input(node, 0), output, isEven, Span.of(output.size(), 8, budget));
+      IntRange range = IntRange.of((OperandCode) output.view().type());
+      Span span = Span.of(output.size(), 8, budget);
+      return new ToBytes(tensors.input(node, 0), output, range, isEven, span);
     };
   }
 
@@ -73,31 +75,30 @@ public final class Quantize {
   /**
    * Steps of the scale, rounded to nearest.
    *
+   * @param range of the stored results
    * @param isEven whether the even one of two that are as near is taken, not the one that is
    *     farther from zero
    */
-  private record ToBytes(Tensor input, Tensor output, boolean isEven, Span span)
+  private record ToBytes(Tensor input, Tensor output, IntRange range, boolean isEven, Span span)
       implements SpanStep {
-    private static final int PART = 1024;
-
     @Override
     public int scratchInts() {
-      return PART;
+      return StoredPairs.PART;
     }
 
     @Override
     public void run(Frame frame, Scratch scratch, int tile) {
       float[] in = frame.floats(input);
       int end = span.end(tile);
-      for (int from = span.first(tile); from < end; from += PART) {
-        int count = Math.min(PART, end - from);
+      for (int from = span.first(tile); from < end; from += StoredPairs.PART) {
+        int count = Math.min(StoredPairs.PART, end - from);
         nearest(in, input.offset() + from, scratch.ints, count);
         Lanes.toBytes(
             frame.isScalar,
             scratch.ints,
             0,
             output.view().zeroPoint(),
-            IntRange.of((OperandCode) output.view().type()),
+            range,
             frame.bytes(output),
             output.offset() + from,
             count);

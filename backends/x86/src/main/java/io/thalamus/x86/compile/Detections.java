@@ -186,7 +186,7 @@ public final class Detections {
     new Chain(shape).end(Pair.ADD, middle, distance, high);
   }
 
-  /** Returns what is told of the chosen boxes, class by class. */
+  /** Returns the entries of the chosen boxes, class by class. */
   private Place choose(int image, Place low, Place high) {
     int regions = classes();
     long region = ChosenBoxes.chosen(boxes) + (long) most * ChosenBoxes.BYTES;

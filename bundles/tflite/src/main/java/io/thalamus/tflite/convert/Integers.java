@@ -172,15 +172,13 @@ final class Integers {
   }
 
   private static int joined(Node node, int first, int second, int rows, int width) {
-    int all =
-        node.compute(
-            ThalamusExtension.CONCATENATION,
-            node.operand(first),
-            Shape.of(rows, width),
-            first,
-            second,
-            node.int32(0));
-    return all;
+    return node.compute(
+        ThalamusExtension.CONCATENATION,
+        node.operand(first),
+        Shape.of(rows, width),
+        first,
+        second,
+        node.int32(0));
   }
 
   private static int part(Node node, int rows, int from, int count, int width) {
