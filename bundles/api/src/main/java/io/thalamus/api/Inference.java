@@ -5,7 +5,6 @@ import io.thalamus.model.Operand;
 import io.thalamus.model.OutputShape;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -30,8 +29,6 @@ public final class Inference {
   private static final long FIRST_GUESS = 1 << 16;
 
   private static final int MOST_TRIES = 4;
-
-  private static final long ALIGNMENT = 64;
 
   private final Compilation compilation;
   private final Function<Execution, ExecutionReport> way;
@@ -152,22 +149,18 @@ public final class Inference {
     for (int i = 0; i < buffers.length; i++) {
       if (buffers[i] == null) {
         Operand output = main.output(i);
-        buffers[i] = buffer(output.isSizeKnown() ? output.byteSize() : FIRST_GUESS);
+        buffers[i] = TensorMemory.allocate(output.isSizeKnown() ? output.byteSize() : FIRST_GUESS);
       }
       execution.setOutput(i, buffers[i]);
     }
     return execution;
   }
 
-  private static MemorySegment buffer(long bytes) {
-    return Arena.ofAuto().allocate(bytes, ALIGNMENT);
-  }
-
   private void grow(List<OutputShape> shapes) {
     for (int i = 0; i < buffers.length && i < shapes.size(); i++) {
       if (!shapes.get(i).isSufficient()) {
         long needed = Tensor.byteSize(main.output(i), shapes.get(i).shape());
-        buffers[i] = buffer(Math.max(2 * buffers[i].byteSize(), needed));
+        buffers[i] = TensorMemory.allocate(Math.max(2 * buffers[i].byteSize(), needed));
       }
     }
   }

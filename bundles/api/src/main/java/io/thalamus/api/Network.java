@@ -210,7 +210,7 @@ public final class Network implements AutoCloseable {
       // What has no operand is refused by run, as a missing one is.
       tensors[i] =
           i < operands.size()
-              ? Tensor.of(sized(i, inputs[i].length), inputs[i])
+              ? Tensor.lent(sized(i, inputs[i].length), inputs[i])
               : Tensor.floats(inputs[i], inputs[i].length);
     }
     return run(tensors);

@@ -9,7 +9,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
@@ -31,7 +30,6 @@ import java.util.stream.LongStream;
  * one that contradicts itself is an {@link IllegalArgumentException}.
  */
 public final class Tensor {
-  private static final long ALIGNMENT = 64;
   private static final long MOST_BYTES = Integer.MAX_VALUE - Long.BYTES;
 
   private final Operand operand;
@@ -65,7 +63,7 @@ public final class Tensor {
           ResultCode.OUT_OF_MEMORY,
           "a value of " + operand.type().text() + " " + shape + " is larger than 2 GiB");
     }
-    return new Tensor(operand.with(shape), Arena.ofAuto().allocate(bytes, ALIGNMENT));
+    return new Tensor(operand.with(shape), TensorMemory.allocate(bytes));
   }
 
   /**
@@ -85,6 +83,18 @@ public final class Tensor {
       }
     }
     return tensor;
+  }
+
+  /**
+   * Makes a tensor as {@link #of(Operand, float...)} does, for one execution: floats stay in the
+   * caller's array.
+   */
+  static Tensor lent(Operand operand, float[] values) throws NeuralNetworksException {
+    return Elements.find(operand.type()).orElse(null) == Elements.FLOAT32
+        ? new Tensor(
+            operand.with(shape(operand, values.length, Float.BYTES, "floats")),
+            MemorySegment.ofArray(values))
+        : of(operand, values);
   }
 
   /**
@@ -156,7 +166,7 @@ public final class Tensor {
    */
   public static Tensor floats(float[] values, int... dimensions) {
     Operand operand = operand(OperandCode.TENSOR_FLOAT32, values.length, dimensions);
-    MemorySegment segment = Arena.ofAuto().allocate(4L * values.length, ALIGNMENT);
+    MemorySegment segment = TensorMemory.allocate(4L * values.length);
     return new Tensor(operand, segment.copyFrom(MemorySegment.ofArray(values)));
   }
 
@@ -167,7 +177,7 @@ public final class Tensor {
    */
   public static Tensor ints(int[] values, int... dimensions) {
     Operand operand = operand(OperandCode.TENSOR_INT32, values.length, dimensions);
-    MemorySegment segment = Arena.ofAuto().allocate(4L * values.length, ALIGNMENT);
+    MemorySegment segment = TensorMemory.allocate(4L * values.length);
     return new Tensor(operand, segment.copyFrom(MemorySegment.ofArray(values)));
   }
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.thalamus.api;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.ref.WeakReference;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * The memory of tensors: off the heap, zeroed, freed by the garbage collector with the last
+ * reference to it.
+ *
+ * <p>A collector starts when the heap is full, and does not see how much hangs outside on a few
+ * small objects: a program that runs networks in a loop would hold gigabytes before the first
+ * collection. When much was allocated since the last one, as many bytes are therefore allocated and
+ * dropped on the heap too: the next collection of the young generation comes as early as if tensors
+ * were arrays. Thread-safe.
+ */
+final class TensorMemory {
+  private static final long ALIGNMENT = 64;
+
+  /**
+   * Bytes between two collections that need no earlier one. The JVM collects everything, which
+   * takes longest, when as many bytes as the heap may have are outside.
+   */
+  private static final long UNNOTICED = Math.min(64L << 20, Runtime.getRuntime().maxMemory() / 8);
+
+  /** Bytes on the heap that are dropped at a time: few enough to be allocated as small objects. */
+  private static final int DROPPED = 16 << 10;
+
+  /** Bytes since the last collection. */
+  private static final AtomicLong ALLOCATED = new AtomicLong();
+
+  /** Cleared by the next collection. */
+  private static volatile WeakReference<Object> uncollected = new WeakReference<>(new Object());
+
+  /** Read by nobody: what is stored here is really allocated. */
+  private static volatile byte[] dropped;
+
+  private TensorMemory() {}
+
+  static MemorySegment allocate(long bytes) {
+    if (uncollected.refersTo(null)) {
+      uncollected = new WeakReference<>(new Object());
+      ALLOCATED.set(0);
+    }
+    if (ALLOCATED.addAndGet(bytes) > UNNOTICED) {
+      for (long left = bytes; left > 0; left -= DROPPED) {
+        dropped = new byte[(int) Math.min(left, DROPPED)];
+      }
+    }
+    return Arena.ofAuto().allocate(bytes, ALIGNMENT);
+  }
+}
