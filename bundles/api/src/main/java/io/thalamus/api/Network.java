@@ -153,7 +153,9 @@ public final class Network implements AutoCloseable {
       return run(all);
     }
     Map<String, Shape> shapes =
-        loaded.file().shapesForValues(Arrays.stream(inputs).map(Tensor::shape).toList());
+        loaded.file().openInputs().isEmpty()
+            ? Map.of()
+            : loaded.file().shapesForValues(Arrays.stream(inputs).map(Tensor::shape).toList());
     if (shapes.isEmpty()) {
       return labelled(compilation.run(inputs));
     }
