@@ -7,9 +7,11 @@ import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.DataLayout;
 import io.thalamus.operations.ElementTypes;
+import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.Resize.Parameters;
 import io.thalamus.operations.Resize.Sampling;
+import io.thalamus.simd.kernel.Lanes;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
@@ -60,107 +62,137 @@ public final class Resize {
     }
   }
 
-  /** Lines of the output, some of which are a tile. */
+  /**
+   * Lines of the output, some of which are a tile. Where channels come before lines, each is a
+   * picture of one channel.
+   */
   private static final class Lines extends UnitStep {
     private final boolean isBilinear;
     private final Tensor input;
     private final Tensor output;
     private final Cells rows;
     private final Cells columns;
-    private final int channels;
 
-    /** Elements from one cell, one line, and one channel to the next. */
+    /** Elements of a cell, and of a line of the input. */
     private final int cell;
 
     private final int inputLine;
-    private final int inputChannel;
-    private final int outputChannel;
+    private final int inputHeight;
 
     Lines(boolean isBilinear, Parameters parameters, Tensor input, Tensor output, Budget budget) {
-      super(
-          output.dimension(0) * parameters.layout().height(output.shape()),
-          budget.tiles(4L * output.size()));
+      DataLayout layout = parameters.layout();
+      int height = layout.height(output.shape());
+      int width = layout.width(output.shape());
+      int channels = layout.channels(output.shape());
+      boolean isNhwc = layout == DataLayout.NHWC;
+      int pictures = output.dimension(0) * (isNhwc ? 1 : channels);
+      super(pictures * height, budget.tiles(4L * output.size()));
       this.isBilinear = isBilinear;
       this.input = input;
       this.output = output;
-      DataLayout layout = parameters.layout();
-      rows = Cells.of(isBilinear, parameters.height(), layout.height(output.shape()));
-      columns = Cells.of(isBilinear, parameters.width(), layout.width(output.shape()));
-      channels = layout.channels(output.shape());
-      boolean isNhwc = layout == DataLayout.NHWC;
       cell = isNhwc ? channels : 1;
+      rows = Cells.of(isBilinear, parameters.height(), height);
+      columns = Cells.of(isBilinear, parameters.width(), width);
       inputLine = cell * layout.width(input.shape());
-      inputChannel = isNhwc ? 1 : layout.height(input.shape()) * layout.width(input.shape());
-      outputChannel = isNhwc ? 1 : rows.lower().length * columns.lower().length;
+      inputHeight = layout.height(input.shape());
+    }
+
+    /** Bytes are resized as floats: two lines, and the one between them. */
+    @Override
+    public int scratchFloats() {
+      return input.isFloat() ? 0 : 2 * inputLine + outputLine();
+    }
+
+    @Override
+    public int scratchInts() {
+      return input.isFloat() ? 0 : outputLine();
+    }
+
+    private int outputLine() {
+      return columns.lower().length * cell;
     }
 
     @Override
     void run(Frame frame, Scratch scratch, int first, int end) {
       int height = rows.lower().length;
-      int width = columns.lower().length;
       for (int line = first; line < end; line++) {
-        int picture = line / height;
         int y = line % height;
-        int inputSize = input.size() / output.dimension(0);
-        int from = input.offset() + picture * inputSize;
-        int to = output.offset() + picture * channels * height * width + y * width * cell;
-        int top = from + rows.lower()[y] * inputLine;
-        int bottom = from + rows.upper()[y] * inputLine;
-        for (int x = 0; x < width; x++) {
-          int left = columns.lower()[x] * cell;
-          int right = columns.upper()[x] * cell;
-          cell(frame, top, bottom, left, right, y, x, to + x * cell);
+        int picture = input.offset() + line / height * inputHeight * inputLine;
+        int top = picture + rows.lower()[y] * inputLine;
+        int bottom = picture + rows.upper()[y] * inputLine;
+        int to = output.offset() + line * outputLine();
+        if (!isBilinear) {
+          copy(frame.array(input), top, frame.array(output), to);
+        } else if (input.isFloat()) {
+          blend(frame.floats(input), top, bottom, y, frame.floats(output), to);
+        } else {
+          blend(frame, scratch, top, bottom, y, to);
         }
       }
     }
 
-    private void cell(Frame frame, int top, int bottom, int left, int right, int y, int x, int to) {
+    private void copy(Object in, int line, Object out, int to) {
+      int[] cells = columns.lower();
+      for (int x = 0; x < cells.length; x++) {
+        System.arraycopy(in, line + cells[x] * cell, out, to + x * cell, cell);
+      }
+    }
+
+    /** A line of the output between two of the input, of bytes. */
+    private void blend(Frame frame, Scratch scratch, int top, int bottom, int y, int to) {
+      float[] floats = scratch.floats;
+      byte[] in = frame.bytes(input);
+      boolean isScalar = frame.isScalar;
+      int flip = input.flip();
+      // Counted from the least stored value, so that both types round alike.
+      Lanes.toFloats(isScalar, in, top, flip, Byte.MIN_VALUE, floats, 0, inputLine);
+      Lanes.toFloats(isScalar, in, bottom, flip, Byte.MIN_VALUE, floats, inputLine, inputLine);
+      int between = 2 * inputLine;
+      blend(floats, 0, inputLine, y, floats, between);
+      int[] ints = scratch.ints;
+      int count = outputLine();
+      for (int i = 0; i < count; i++) {
+        ints[i] = (int) (floats[between + i] + 0.5f);
+      }
+      int least = flip == 0 ? Byte.MIN_VALUE : 0;
+      IntRange range = new IntRange(least, least + 255);
+      Lanes.toBytes(isScalar, ints, 0, least, range, frame.bytes(output), to, count);
+    }
+
+    /** The same of floats. */
+    private void blend(float[] in, int top, int bottom, int y, float[] out, int to) {
       float down = rows.between()[y];
-      float along = columns.between()[x];
-      switch (frame.array(input)) {
-        case float[] in -> {
-          float[] out = frame.floats(output);
-          if (!isBilinear) {
-            for (int c = 0; c < channels; c++) {
-              out[to + c * outputChannel] = in[top + left + c * inputChannel];
-            }
-            return;
-          }
-          for (int c = 0; c < channels; c++) {
-            int at = c * inputChannel;
-            out[to + c * outputChannel] =
-                in[top + left + at] * (1 - down) * (1 - along)
-                    + in[bottom + left + at] * down * (1 - along)
-                    + in[top + right + at] * (1 - down) * along
-                    + in[bottom + right + at] * down * along;
-          }
-        }
-        default -> {
-          byte[] in = frame.bytes(input);
-          byte[] out = frame.bytes(output);
-          if (!isBilinear) {
-            for (int c = 0; c < channels; c++) {
-              out[to + c * outputChannel] = in[top + left + c * inputChannel];
-            }
-            return;
-          }
-          int flip = input.flip();
-          for (int c = 0; c < channels; c++) {
-            int at = c * inputChannel;
-            float value =
-                counted(in[top + left + at], flip) * (1 - down) * (1 - along)
-                    + counted(in[bottom + left + at], flip) * down * (1 - along)
-                    + counted(in[top + right + at], flip) * (1 - down) * along
-                    + counted(in[bottom + right + at], flip) * down * along;
-            out[to + c * outputChannel] = (byte) ((int) (value + 0.5f) + Byte.MIN_VALUE ^ flip);
-          }
-        }
+      for (int x = 0; x < columns.between().length; x++) {
+        int left = columns.lower()[x] * cell;
+        int right = columns.upper()[x] * cell;
+        float along = columns.between()[x];
+        blend(
+            in, top + left, bottom + left, top + right, bottom + right, down, along, out, to, cell);
+        to += cell;
       }
     }
 
-    /** Returns a stored byte counted from the least one, so that both types round alike. */
-    private static float counted(byte stored, int flip) {
-      return (byte) (stored ^ flip) - Byte.MIN_VALUE;
+    /** A cell between four. A method of its own: the JVM makes vectors of its loop. */
+    private static void blend(
+        float[] in,
+        int topLeft,
+        int bottomLeft,
+        int topRight,
+        int bottomRight,
+        float down,
+        float along,
+        float[] out,
+        int to,
+        int count) {
+      float up = 1 - down;
+      float back = 1 - along;
+      for (int i = 0; i < count; i++) {
+        out[to + i] =
+            in[topLeft + i] * up * back
+                + in[bottomLeft + i] * down * back
+                + in[topRight + i] * up * along
+                + in[bottomRight + i] * down * along;
+      }
     }
   }
 }
