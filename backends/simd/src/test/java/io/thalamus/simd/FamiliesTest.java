@@ -294,15 +294,16 @@ class FamiliesTest {
   }
 
   @Test
-  void fullyConnectedLayers() throws DeviceException {
+  void fullyConnectedLayersSomeOfSignedBytes() throws DeviceException {
     for (int i = 0; i < 150; i++) {
       OperandCode type = pickType();
       int batches = random.pick(1, 1, 2, 3, 4, 5, 9);
-      int size = random.pick(SIZES);
-      int units = random.pick(SIZES);
-      OperationCode dense = OperationCode.FULLY_CONNECTED;
+      int size = random.pick(1, 2, 7, 16, 33, 100, 513, 1100);
+      int units = random.pick(1, 3, 15, 16, 17, 33, 63, 64, 65, 100, 128, 200);
       Quantization in = quantization(type);
-      Quantization weights = quantization(type);
+      OperationCode dense = OperationCode.FULLY_CONNECTED;
+      Quantization some = quantization(type);
+      Quantization weights = i % 2 == 0 ? some : Quantization.of(some.scale(), least(type) + 128);
       Quantization bias =
           type == TENSOR_FLOAT32
               ? Quantization.NONE
@@ -313,8 +314,7 @@ class FamiliesTest {
               : Quantization.of(
                   (float) (bias.scale() * 74 * 74 * Math.sqrt(size) / 60),
                   least(type) + random.nextInt(256));
-      int[] biases = new int[units];
-      Arrays.setAll(biases, j -> random.nextInt(20_000) - 10_000);
+      int[] biases = random.ints(units, -10_000, 10_000).toArray();
       try (TestGraph graph = new TestGraph()) {
         int input = graph.input(type, in, batches, size);
         int filter = graph.constant(type, weights, values(type, units, size), units, size);

@@ -75,7 +75,7 @@ public final class DynamicQuantization {
         Products.integers(node, tensors, patches, units, product.weightsZeroPoint(), units, 1);
     return new QuantizedProduct(
         patches,
-        new Product(weights.matrix(), new float[units]),
+        Product.ofIntegers(weights.matrix(), patches.rows()),
         Optional.empty(),
         tensors.output(node),
         weights.parts(),

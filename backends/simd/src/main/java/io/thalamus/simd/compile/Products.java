@@ -51,7 +51,7 @@ public final class Products {
         integers(node, tensors, patches, columns, accumulation.filterZeroPoint(), 1, depth);
     return new QuantizedProduct(
         patches,
-        new Product(weights.matrix(), new float[columns]),
+        Product.ofIntegers(weights.matrix(), patches.rows()),
         Optional.of(new Requantizer(accumulation, Stored.ints(bias))),
         output,
         weights.parts(),

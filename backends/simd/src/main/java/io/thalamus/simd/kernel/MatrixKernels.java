@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.kernel;
 
+import static io.thalamus.simd.kernel.Lanes.BYTES;
 import static io.thalamus.simd.kernel.Lanes.COUNT;
 import static io.thalamus.simd.kernel.Lanes.FLOATS;
 import static io.thalamus.simd.kernel.Rows.DISTANCE;
+import static jdk.incubator.vector.VectorOperators.B2F;
 import static jdk.incubator.vector.VectorOperators.NE;
 
+import jdk.incubator.vector.ByteVector;
 import jdk.incubator.vector.FloatVector;
 
 /**
@@ -246,6 +249,37 @@ public final class MatrixKernels {
     store(sum1, low, high, result, to + COUNT);
     store(sum2, low, high, result, to + 2 * COUNT);
     store(sum3, low, high, result, to + 3 * COUNT);
+  }
+
+  /**
+   * One row times four vectors of bytes, whose sums are exact: without bias, and nothing is added
+   * or clamped.
+   *
+   * @param right of row after row
+   * @param result receives the sums at {@code to}
+   */
+  static void singleOfBytes(
+      float[] left, int leftAt, byte[] right, int at, int depth, float[] result, int to) {
+    FloatVector sum0 = FloatVector.zero(FLOATS);
+    FloatVector sum1 = FloatVector.zero(FLOATS);
+    FloatVector sum2 = FloatVector.zero(FLOATS);
+    FloatVector sum3 = FloatVector.zero(FLOATS);
+    for (int k = 0; k < depth; k++) {
+      int from = at + k * 4 * COUNT;
+      ByteVector right0 = ByteVector.fromArray(BYTES, right, from);
+      ByteVector right1 = ByteVector.fromArray(BYTES, right, from + COUNT);
+      ByteVector right2 = ByteVector.fromArray(BYTES, right, from + 2 * COUNT);
+      ByteVector right3 = ByteVector.fromArray(BYTES, right, from + 3 * COUNT);
+      FloatVector x = FloatVector.broadcast(FLOATS, left[leftAt + k]);
+      sum0 = x.fma((FloatVector) right0.convertShape(B2F, FLOATS, 0), sum0);
+      sum1 = x.fma((FloatVector) right1.convertShape(B2F, FLOATS, 0), sum1);
+      sum2 = x.fma((FloatVector) right2.convertShape(B2F, FLOATS, 0), sum2);
+      sum3 = x.fma((FloatVector) right3.convertShape(B2F, FLOATS, 0), sum3);
+    }
+    sum0.intoArray(result, to);
+    sum1.intoArray(result, to + COUNT);
+    sum2.intoArray(result, to + 2 * COUNT);
+    sum3.intoArray(result, to + 3 * COUNT);
   }
 
   private static FloatVector start(float[] added, int addedAt, float[] bias, int biasAt) {

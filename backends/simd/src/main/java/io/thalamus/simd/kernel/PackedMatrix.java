@@ -249,6 +249,34 @@ public final class PackedMatrix {
     }
   }
 
+  /**
+   * Returns the columns that a single row is multiplied with together as bytes: for each range of
+   * {@link #SINGLE} columns, row after row. Null if an element is no signed byte, or if nothing is
+   * such a range.
+   */
+  byte[] singles() {
+    int ranges = columns / SINGLE;
+    if (Lanes.BYTES == null || ranges == 0) {
+      return null;
+    }
+    byte[] bytes = new byte[Math.multiplyExact(ranges * SINGLE, rows)];
+    float[] row = new float[WIDE];
+    for (int column = 0; column < ranges * SINGLE; column += WIDE) {
+      int range = column / SINGLE * SINGLE;
+      for (int i = 0; i < rows; i++) {
+        MemorySegment.copy(data, ValueLayout.JAVA_FLOAT, offset(column, i), row, 0, WIDE);
+        int to = range * rows + i * SINGLE + column - range;
+        for (int j = 0; j < WIDE; j++) {
+          bytes[to + j] = (byte) row[j];
+          if (bytes[to + j] != row[j]) {
+            return null;
+          }
+        }
+      }
+    }
+    return bytes;
+  }
+
   /** Returns what decides about the places of elements: it is the same where matrices are. */
   public static String layout() {
     return Lanes.COUNT + " " + WIDE + " " + BroadKernels.FIT;

@@ -23,9 +23,27 @@ public final class Product {
   private final float[] bias;
   private final float[] zeros;
 
+  /** The weights for a single row, without bias, where they are bytes; else null. */
+  private final byte[] bytes;
+
   /** A product; the bias is by column. */
   public Product(PackedMatrix right, float[] bias) {
+    this(right, bias, null);
+  }
+
+  /**
+   * Returns a product of integers, without bias.
+   *
+   * @param rows of the left matrix. For one, all time goes into reading the right one, of which a
+   *     quarter is read if its elements are bytes.
+   */
+  public static Product ofIntegers(PackedMatrix right, int rows) {
+    return new Product(right, new float[right.columns()], rows == 1 ? right.singles() : null);
+  }
+
+  private Product(PackedMatrix right, float[] bias, byte[] bytes) {
     this.right = right;
+    this.bytes = bytes;
     this.bias = Arrays.copyOf(bias, bias.length + 2 * Lanes.SLACK);
     this.zeros = new float[bias.length + 2 * Lanes.SLACK];
   }
@@ -225,6 +243,12 @@ public final class Product {
 
   private void single(
       Rows rows, int row, int firstDepth, int depth, float[] start, int column, Clamp clamp) {
+    if (bytes != null) {
+      int from = column * right.rows() + firstDepth * PackedMatrix.SINGLE;
+      int to = rows.resultAt + column;
+      MatrixKernels.singleOfBytes(rows.left, rows.leftAt, bytes, from, depth, rows.result, to);
+      return;
+    }
     float[] added = rows.added == null ? zeros : rows.added;
     float[] left = rows.left;
     float[] result = rows.result;
