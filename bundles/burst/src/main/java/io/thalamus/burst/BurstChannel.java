@@ -462,7 +462,7 @@ final class BurstChannel implements BurstClient, BurstCallback {
   private void damaged(IllegalStateException e) {
     isGone = true;
     if (!closed.get()) {
-      log().log(Level.WARNING, "a burst cannot go on, since its queue is damaged", e);
+      BurstServer.log().log(Level.WARNING, "a burst cannot go on, since its queue is damaged", e);
     }
   }
 
@@ -476,7 +476,7 @@ final class BurstChannel implements BurstClient, BurstCallback {
       }
     } catch (IllegalStateException e) {
       // Closed meanwhile, which cancels as well.
-      log().log(Level.DEBUG, "a closed burst is cancelled", e);
+      BurstServer.log().log(Level.DEBUG, "a closed burst is cancelled", e);
     }
   }
 
@@ -554,7 +554,7 @@ final class BurstChannel implements BurstClient, BurstCallback {
         server.close();
       }
     } catch (RuntimeException e) {
-      log().log(Level.WARNING, "the server of a burst failed to end", e);
+      BurstServer.log().log(Level.WARNING, "the server of a burst failed to end", e);
     }
     sending.lock();
     receiving.lock();
@@ -569,9 +569,5 @@ final class BurstChannel implements BurstClient, BurstCallback {
       sending.unlock();
     }
     onClose.accept(this);
-  }
-
-  private static System.Logger log() {
-    return System.getLogger(BurstChannel.class.getPackageName());
   }
 }

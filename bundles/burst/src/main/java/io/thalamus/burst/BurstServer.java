@@ -377,7 +377,8 @@ final class BurstServer implements BurstContext {
     }
   }
 
-  private static System.Logger log() {
+  /** Returns the log of the package, which costs time to find: only where something is said. */
+  static System.Logger log() {
     return System.getLogger(BurstServer.class.getPackageName());
   }
 }

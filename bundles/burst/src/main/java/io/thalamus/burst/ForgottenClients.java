@@ -49,12 +49,12 @@ final class ForgottenClients implements AutoCloseable {
     try {
       while (true) {
         Watch watch = (Watch) forgotten.remove();
-        log().log(Level.WARNING, "a burst that its owner forgot is closed");
+        BurstServer.log().log(Level.WARNING, "a burst that its owner forgot is closed");
         watch.channel.close();
       }
     } catch (InterruptedException e) {
       // The service ends.
-      log().log(Level.DEBUG, "bursts are not watched any more");
+      BurstServer.log().log(Level.DEBUG, "bursts are not watched any more");
     }
   }
 
@@ -75,9 +75,5 @@ final class ForgottenClients implements AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-  }
-
-  private static System.Logger log() {
-    return System.getLogger(ForgottenClients.class.getPackageName());
   }
 }

@@ -228,7 +228,8 @@ final class MemorySlots implements SharedMemory.CloseListener {
       try {
         server.freeMemory(slot.number);
       } catch (RuntimeException e) {
-        log().log(Level.WARNING, "the server of a burst failed to let go of a memory", e);
+        BurstServer.log().log(
+            Level.WARNING, "the server of a burst failed to let go of a memory", e);
       }
     }
     slot.memory.removeCloseListener(this);
@@ -252,9 +253,5 @@ final class MemorySlots implements SharedMemory.CloseListener {
       byNumber.stream().filter(slot -> slot.isLeaving && slot.uses > 0).forEach(held::add);
     }
     held.forEach(this::vacate);
-  }
-
-  private static System.Logger log() {
-    return System.getLogger(MemorySlots.class.getPackageName());
   }
 }

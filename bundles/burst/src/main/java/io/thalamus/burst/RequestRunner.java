@@ -245,7 +245,8 @@ final class RequestRunner {
       }
       page.countSlots(unknown.length);
     } catch (DeviceException | RuntimeException e) {
-      log().log(Level.DEBUG, "the memories of a burst cannot be fetched: {0}", e.toString());
+      BurstServer.log().log(
+          Level.DEBUG, "the memories of a burst cannot be fetched: {0}", e.toString());
     }
   }
 
@@ -285,7 +286,7 @@ final class RequestRunner {
     try {
       executor.removeCacheEntry(slot);
     } catch (RuntimeException | Error e) {
-      log().log(Level.WARNING, "a driver failed to let go of a memory of a burst", e);
+      BurstServer.log().log(Level.WARNING, "a driver failed to let go of a memory of a burst", e);
     }
   }
 
@@ -301,11 +302,7 @@ final class RequestRunner {
     try {
       executor.ended();
     } catch (RuntimeException | Error e) {
-      log().log(Level.WARNING, "a driver failed to end a burst", e);
+      BurstServer.log().log(Level.WARNING, "a driver failed to end a burst", e);
     }
-  }
-
-  private static System.Logger log() {
-    return System.getLogger(RequestRunner.class.getPackageName());
   }
 }

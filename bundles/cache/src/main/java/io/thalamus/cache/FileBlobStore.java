@@ -87,7 +87,8 @@ final class FileBlobStore implements BlobStore {
         once.over();
       }
     } catch (IOException e) {
-      log().log(once.level(e), "a blob cannot be stored in {0}: {1}", directory, e.toString());
+      FileCacheEngine.log().log(
+          once.level(e), "a blob cannot be stored in {0}: {1}", directory, e.toString());
     }
   }
 
@@ -184,14 +185,14 @@ final class FileBlobStore implements BlobStore {
       if (value.isPresent()) {
         use(file);
       } else {
-        log().log(Level.WARNING, "{0} is damaged, and is removed", file);
+        FileCacheEngine.log().log(Level.WARNING, "{0} is damaged, and is removed", file);
         Files.deleteIfExists(file);
       }
       return value;
     } catch (NoSuchFileException e) {
       return Optional.empty();
     } catch (IOException e) {
-      log().log(once.level(e), "{0} cannot be read: {1}", file, e.toString());
+      FileCacheEngine.log().log(once.level(e), "{0} cannot be read: {1}", file, e.toString());
       return Optional.empty();
     }
   }
@@ -231,7 +232,7 @@ final class FileBlobStore implements BlobStore {
       touch(file);
     } catch (IOException e) {
       // It was evicted meanwhile, or cannot be written: its value is good all the same.
-      log().log(Level.DEBUG, "{0} does not count as used: {1}", file, e.toString());
+      FileCacheEngine.log().log(Level.DEBUG, "{0} does not count as used: {1}", file, e.toString());
     }
   }
 
@@ -244,9 +245,5 @@ final class FileBlobStore implements BlobStore {
     Instant now = Instant.now().truncatedTo(ChronoUnit.MICROS);
     lastUse = now.isAfter(lastUse) ? now : lastUse.plus(1, ChronoUnit.MICROS);
     return lastUse;
-  }
-
-  private static System.Logger log() {
-    return System.getLogger(FileBlobStore.class.getPackageName());
   }
 }

@@ -180,7 +180,8 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
     }
   }
 
-  private static System.Logger log() {
+  /** Returns the log of the package, which costs time to find: only where something is said. */
+  static System.Logger log() {
     return System.getLogger(FileCacheEngine.class.getPackageName());
   }
 }

@@ -87,7 +87,8 @@ final class NameSpaceLock implements AutoCloseable {
       }
     } catch (IOException e) {
       // Without the file the lock is gone, too.
-      log().log(Level.DEBUG, "{0} was closed while it was held: {1}", file, e.toString());
+      FileCacheEngine.log().log(
+          Level.DEBUG, "{0} was closed while it was held: {1}", file, e.toString());
     } finally {
       threads.unlock();
     }
@@ -111,9 +112,5 @@ final class NameSpaceLock implements AutoCloseable {
         threads.unlock();
       }
     }
-  }
-
-  private static System.Logger log() {
-    return System.getLogger(NameSpaceLock.class.getPackageName());
   }
 }

@@ -167,7 +167,7 @@ public final class NeuralNetworksComponent implements NeuralNetworks, AutoClosea
   public void close() {
     List<MemoryInfo> left = memories.stream().map(Memory::describe).toList();
     if (!left.isEmpty()) {
-      log()
+      System.getLogger(NeuralNetworksComponent.class.getPackageName())
           .log(
               Level.WARNING,
               "{0} has ended without closing {1}, which are closed now",
@@ -180,9 +180,5 @@ public final class NeuralNetworksComponent implements NeuralNetworks, AutoClosea
     memories.forEach(Memory::close);
     compilations.forEach(Compilation::close);
     models.forEach(LoadedModel::close);
-  }
-
-  private static System.Logger log() {
-    return System.getLogger(NeuralNetworksComponent.class.getPackageName());
   }
 }

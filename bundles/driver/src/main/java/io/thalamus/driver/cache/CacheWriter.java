@@ -57,7 +57,8 @@ public final class CacheWriter implements AutoCloseable {
       store(contents, engine.code(contents.files()), deadline);
       return true;
     } catch (IOException e) {
-      log().log(Level.DEBUG, "{0} cannot cache a compilation: {1}", device, e.toString());
+      DeviceCache.log().log(
+          Level.DEBUG, "{0} cannot cache a compilation: {1}", device, e.toString());
       CacheHandles.abandon(modelCache, dataCache, e);
       return false;
     }
@@ -87,7 +88,8 @@ public final class CacheWriter implements AutoCloseable {
       try {
         file.channel().truncate(0);
       } catch (IOException e) {
-        log().log(Level.DEBUG, "what is left of a compilation stays: {0}", e.toString());
+        DeviceCache.log().log(
+            Level.DEBUG, "what is left of a compilation stays: {0}", e.toString());
       }
     }
   }
@@ -103,9 +105,5 @@ public final class CacheWriter implements AutoCloseable {
   public void close() {
     CacheHandles.closeAll(modelCache);
     CacheHandles.closeAll(dataCache);
-  }
-
-  private static System.Logger log() {
-    return System.getLogger(CacheWriter.class.getPackageName());
   }
 }

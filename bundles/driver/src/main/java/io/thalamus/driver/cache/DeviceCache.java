@@ -164,7 +164,8 @@ public final class DeviceCache {
     return contents;
   }
 
-  private static System.Logger log() {
+  /** Returns the log of the package, which costs time to find: only where something is said. */
+  static System.Logger log() {
     return System.getLogger(DeviceCache.class.getPackageName());
   }
 }

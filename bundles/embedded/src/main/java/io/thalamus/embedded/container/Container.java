@@ -242,7 +242,8 @@ public final class Container implements AutoCloseable {
             try {
               listener.accept(registry.devices().stream().map(RegisteredDevice::id).toList());
             } catch (RuntimeException e) {
-              log().log(Level.WARNING, "a listener of devices failed", e);
+              System.getLogger(Container.class.getPackageName())
+                  .log(Level.WARNING, "a listener of devices failed", e);
             }
           }
         };
@@ -386,9 +387,5 @@ public final class Container implements AutoCloseable {
       bursts.close();
       engine.close();
     }
-  }
-
-  private static System.Logger log() {
-    return System.getLogger(Container.class.getPackageName());
   }
 }

@@ -270,7 +270,7 @@ final class CacheEntry {
       remove();
     } catch (IOException e) {
       // The caller is to see the device's own failure; the files fail the next check.
-      log().log(Level.DEBUG, "files of a failed compilation stay: {0}", e.toString());
+      StepCache.log().log(Level.DEBUG, "files of a failed compilation stay: {0}", e.toString());
     }
   }
 
@@ -279,11 +279,7 @@ final class CacheEntry {
     try {
       remove(this::isEmpty);
     } catch (IOException e) {
-      log().log(Level.DEBUG, "empty cache files stay: {0}", e.toString());
+      StepCache.log().log(Level.DEBUG, "empty cache files stay: {0}", e.toString());
     }
-  }
-
-  private static System.Logger log() {
-    return System.getLogger(CacheEntry.class.getPackageName());
   }
 }

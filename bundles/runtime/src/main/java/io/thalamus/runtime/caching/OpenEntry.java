@@ -110,7 +110,8 @@ final class OpenEntry {
       try {
         use.share();
       } catch (IOException e) {
-        log().log(Level.DEBUG, "a cache entry stays locked until it is closed: {0}", e.toString());
+        StepCache.log().log(
+            Level.DEBUG, "a cache entry stays locked until it is closed: {0}", e.toString());
       }
     }
     endIfUnused();
@@ -126,7 +127,8 @@ final class OpenEntry {
     try {
       use.close();
     } catch (IOException e) {
-      log().log(Level.DEBUG, "a lock of a cache entry was not given back: {0}", e.toString());
+      StepCache.log().log(
+          Level.DEBUG, "a lock of a cache entry was not given back: {0}", e.toString());
     }
     keeper.ended(this);
   }
@@ -180,13 +182,9 @@ final class OpenEntry {
       try {
         channel.close();
       } catch (IOException e) {
-        log().log(Level.DEBUG, "a cache file was not closed in order: {0}", e.toString());
+        StepCache.log().log(Level.DEBUG, "a cache file was not closed in order: {0}", e.toString());
       }
       closed(this);
     }
-  }
-
-  private static System.Logger log() {
-    return System.getLogger(OpenEntry.class.getPackageName());
   }
 }

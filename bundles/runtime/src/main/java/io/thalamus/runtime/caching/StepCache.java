@@ -484,7 +484,8 @@ public final class StepCache implements DeviceListener, AutoCloseable {
     List.copyOf(open.keySet()).forEach(this::departed);
   }
 
-  private static System.Logger log() {
+  /** Returns the log of the package, which costs time to find: only where something is said. */
+  static System.Logger log() {
     return System.getLogger(StepCache.class.getPackageName());
   }
 }

@@ -231,11 +231,10 @@ final class CompilationImpl implements Compilation, ExecutionHost {
     // The same trouble at every request would drown the log.
     boolean isNews = !reason.equals(lastReason);
     lastReason = reason;
-    log()
-        .log(
-            isNews && options.fallback() == Fallback.WARN ? Level.WARNING : Level.DEBUG,
-            "repeated elsewhere: {0}",
-            reason);
+    Compiler.log().log(
+        isNews && options.fallback() == Fallback.WARN ? Level.WARNING : Level.DEBUG,
+        "repeated elsewhere: {0}",
+        reason);
   }
 
   @Override
@@ -258,7 +257,8 @@ final class CompilationImpl implements Compilation, ExecutionHost {
   @Override
   public void excludeDevice(ExecutionStep step) {
     if (preparer.avoid(step.device())) {
-      log().log(Level.DEBUG, "a compilation does without {0} from now on", step.device().id());
+      Compiler.log().log(
+          Level.DEBUG, "a compilation does without {0} from now on", step.device().id());
       compiler.requestReplan(this);
     }
   }
@@ -358,9 +358,5 @@ final class CompilationImpl implements Compilation, ExecutionHost {
     pools.close();
     compiler.closed(this);
     onClose.accept(this);
-  }
-
-  private static System.Logger log() {
-    return System.getLogger(CompilationImpl.class.getPackageName());
   }
 }

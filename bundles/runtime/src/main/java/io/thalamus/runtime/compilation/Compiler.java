@@ -280,7 +280,8 @@ public final class Compiler implements DeviceListener, AutoCloseable {
     live.forEach(CompilationImpl::close);
   }
 
-  private static System.Logger log() {
+  /** Returns the log of the package, which costs time to find: only where something is said. */
+  static System.Logger log() {
     return System.getLogger(Compiler.class.getPackageName());
   }
 }

@@ -52,7 +52,7 @@ public final class NnapiRules implements ModelRules {
       try {
         all = all.with(extension);
       } catch (IllegalArgumentException e) {
-        log().log(Level.WARNING, "an extension is refused: {0}", e.getMessage());
+        Compiler.log().log(Level.WARNING, "an extension is refused: {0}", e.getMessage());
       }
     }
     catalog = all;
@@ -76,12 +76,8 @@ public final class NnapiRules implements ModelRules {
       return catalog.validator().level(model, graph, operation);
     } catch (ValidationException e) {
       // An extension that has come since the model was checked: the device judges.
-      log().log(Level.DEBUG, "{0}: {1}", operation.type().text(), e.getMessage());
+      Compiler.log().log(Level.DEBUG, "{0}: {1}", operation.type().text(), e.getMessage());
       return FeatureLevel.V1_3;
     }
-  }
-
-  private static System.Logger log() {
-    return System.getLogger(NnapiRules.class.getPackageName());
   }
 }

@@ -129,16 +129,12 @@ public final class Policies {
       return new Choice(nnapi, "");
     }
     String remark = "the partition policy " + name + " is not here; nnapi decided";
-    log().log(Level.WARNING, remark);
+    Compiler.log().log(Level.WARNING, remark);
     return new Choice(nnapi, remark);
   }
 
   /** Returns the policy that decides when all others fail. */
   PartitionPolicy nnapi() {
     return nnapi;
-  }
-
-  private static System.Logger log() {
-    return System.getLogger(Policies.class.getPackageName());
   }
 }

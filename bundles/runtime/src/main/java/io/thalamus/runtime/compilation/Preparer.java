@@ -220,12 +220,11 @@ final class Preparer {
   }
 
   private void logFallback(String what, NeuralNetworksException reason) {
-    log()
-        .log(
-            options.fallback() == Fallback.WARN ? Level.WARNING : Level.DEBUG,
-            "{0}: {1}",
-            what,
-            reason.getMessage());
+    Compiler.log().log(
+        options.fallback() == Fallback.WARN ? Level.WARNING : Level.DEBUG,
+        "{0}: {1}",
+        what,
+        reason.getMessage());
   }
 
   private PrepareConfig config() {
@@ -460,9 +459,5 @@ final class Preparer {
 
   private static Optional<RegisteredDevice> reference(List<RegisteredDevice> devices) {
     return devices.stream().filter(RegisteredDevice::isReference).findFirst();
-  }
-
-  private static System.Logger log() {
-    return System.getLogger(Preparer.class.getPackageName());
   }
 }

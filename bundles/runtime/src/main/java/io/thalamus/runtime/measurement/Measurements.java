@@ -237,7 +237,7 @@ public final class Measurements implements AutoCloseable {
           times.put(device, table.get().merge(device, of(device)));
           unsaved.remove(device);
         } catch (IOException e) {
-          log()
+          System.getLogger(Measurements.class.getPackageName())
               .log(
                   Level.WARNING, "measurements of {0} cannot be stored: {1}", device, e.toString());
         }
@@ -249,9 +249,5 @@ public final class Measurements implements AutoCloseable {
   @Override
   public void close() {
     flush();
-  }
-
-  private static System.Logger log() {
-    return System.getLogger(Measurements.class.getPackageName());
   }
 }

@@ -362,7 +362,8 @@ public final class DeviceRegistry implements AutoCloseable {
     time.close();
   }
 
-  private static System.Logger log() {
+  /** Returns the log of the package, which costs time to find: only where something is said. */
+  static System.Logger log() {
     return System.getLogger(DeviceRegistry.class.getPackageName());
   }
 }

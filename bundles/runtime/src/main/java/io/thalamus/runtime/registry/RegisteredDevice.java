@@ -442,7 +442,8 @@ public final class RegisteredDevice {
         answer -> {
           if (answer instanceof Failed<Void> failed) {
             // The next ones must be closed all the same; there is nobody who could mend this one.
-            log().log(Level.WARNING, id + " failed to close " + what, failed.thrown());
+            DeviceRegistry.log().log(
+                Level.WARNING, id + " failed to close " + what, failed.thrown());
           }
         };
     warn.accept(supervisor.close(answerTime(), closing, warn));
@@ -505,9 +506,5 @@ public final class RegisteredDevice {
   @Override
   public String toString() {
     return id;
-  }
-
-  private static System.Logger log() {
-    return System.getLogger(RegisteredDevice.class.getPackageName());
   }
 }
