@@ -27,20 +27,21 @@ public final class Elementwise {
 
   static List<OperationDefinition> definitions() {
     return List.of(
-        new Arithmetic(OperationCode.ADD, V1_0, SUM_TYPES, QuantizedSum::of),
-        new Arithmetic(
+        arithmetic(OperationCode.ADD, V1_0, SUM_TYPES, QuantizedSum::of),
+        arithmetic(
             OperationCode.SUB,
             V1_1,
             SUM_TYPES.andSince(V1_2, TENSOR_QUANT8_ASYMM),
             (operation, range) -> QuantizedSum.of(operation, range).ofDifference()),
-        new Arithmetic(OperationCode.MUL, V1_0, SUM_TYPES, QuantizedProduct::of),
-        new Arithmetic(
+        arithmetic(OperationCode.MUL, V1_0, SUM_TYPES, QuantizedProduct::of)
+            .checkedBy(Elementwise::checkProduct),
+        arithmetic(
             OperationCode.DIV,
             V1_1,
             TypeLevels.floats(V1_1).andSince(V1_3, TENSOR_INT32),
             (operation, range) -> OperationParameters.NONE),
-        new Extreme(OperationCode.MAXIMUM),
-        new Extreme(OperationCode.MINIMUM),
+        extreme(OperationCode.MAXIMUM),
+        extreme(OperationCode.MINIMUM),
         ElementwiseDefinition.of(OperationCode.POW, pair(TypeLevels.floats(V1_2))));
   }
 
@@ -50,7 +51,7 @@ public final class Elementwise {
     return Stream.of(sum, difference, product)
         .<OperationDefinition>map(
             type ->
-                new Arithmetic(
+                arithmetic(
                     type, V1_2, TypeLevels.quantized8(), (operation, range) -> new Even(range)))
         .toList();
   }
@@ -145,66 +146,61 @@ public final class Elementwise {
   }
 
   /** Two tensors and a fused activation. */
-  private static final class Arithmetic extends ElementwiseDefinition {
-    private final Quantized quantized;
-
-    Arithmetic(OperationType type, FeatureLevel since, TypeLevels types, Quantized quantized) {
-      super(
-          type,
-          Signature.since(since)
-              .inputs(
-                  data("input0", types).rank(1, 4),
-                  argument("input1", T).rank(1, 4),
-                  fusedActivation())
-              .outputs(argument("output", T)));
-      this.quantized = quantized;
-    }
-
-    @Override
-    public void check(OperationView operation, Check check) throws ValidationException {
-      super.check(operation, check);
-      if (operation.input(2).value().isPresent()) {
-        activation(operation);
-      }
-      OperandView output = operation.output();
-      check.that(
-          type() != OperationCode.MUL
-              || output.type() != TENSOR_QUANT8_ASYMM
-              || output.scale() > operation.input(0).scale() * operation.input(1).scale(),
-          "the output's scale must be greater than the product of the inputs' scales");
-    }
-
-    private static FusedActivation activation(OperationView operation) throws ValidationException {
-      FusedActivation activation = FusedActivation.ofCode(operation.input(2).int32());
-      if (operation.input(0).type() == TENSOR_INT32 && activation != FusedActivation.NONE) {
-        throw new ValidationException("TENSOR_INT32 takes no fused activation");
-      }
-      return activation;
-    }
-
-    @Override
-    public OperationParameters resolve(OperationView operation) throws ValidationException {
-      FusedActivation activation = activation(operation);
-      return activation
-          .storedRange(operation.output())
-          .map(range -> quantized.resolve(operation, range))
-          .orElseGet(() -> new Plain(activation));
-    }
+  private static FunctionDefinition arithmetic(
+      OperationType type, FeatureLevel since, TypeLevels types, Quantized quantized) {
+    return ElementwiseDefinition.of(
+            type,
+            Signature.since(since)
+                .inputs(
+                    data("input0", types).rank(1, 4),
+                    argument("input1", T).rank(1, 4),
+                    fusedActivation())
+                .outputs(argument("output", T)),
+            operation -> {
+              FusedActivation activation = activation(operation);
+              return activation
+                  .storedRange(operation.output())
+                  .map(range -> quantized.resolve(operation, range))
+                  .orElseGet(() -> new Plain(activation));
+            })
+        .checkedBy(
+            (operation, check) -> {
+              if (operation.input(2).value().isPresent()) {
+                activation(operation);
+              }
+            });
   }
 
-  private static final class Extreme extends ElementwiseDefinition {
-    Extreme(OperationCode type) {
-      super(type, pair(TypeLevels.numbers(V1_2).andSince(V1_2, TENSOR_INT32)));
-    }
+  private static void checkProduct(OperationView operation, Check check)
+      throws ValidationException {
+    OperandView output = operation.output();
+    check.that(
+        output.type() != TENSOR_QUANT8_ASYMM
+            || output.scale() > operation.input(0).scale() * operation.input(1).scale(),
+        "the output's scale must be greater than the product of the inputs' scales");
+  }
 
-    @Override
-    public OperationParameters resolve(OperationView operation) {
-      OperandView output = operation.output();
-      return output.scale() == 0
-          ? OperationParameters.NONE
-          : new QuantizedExtreme(
-              Rescaling.requantize(operation.input(0), output),
-              Rescaling.requantize(operation.input(1), output));
+  private static FusedActivation activation(OperationView operation) throws ValidationException {
+    FusedActivation activation = FusedActivation.ofCode(operation.input(2).int32());
+    if (operation.input(0).type() == TENSOR_INT32 && activation != FusedActivation.NONE) {
+      throw new ValidationException("TENSOR_INT32 takes no fused activation");
     }
+    return activation;
+  }
+
+  private static FunctionDefinition extreme(OperationCode type) {
+    return ElementwiseDefinition.of(
+        type,
+        pair(TypeLevels.numbers(V1_2).andSince(V1_2, TENSOR_INT32)),
+        Elementwise::extremeParameters);
+  }
+
+  private static OperationParameters extremeParameters(OperationView operation) {
+    OperandView output = operation.output();
+    return output.scale() == 0
+        ? OperationParameters.NONE
+        : new QuantizedExtreme(
+            Rescaling.requantize(operation.input(0), output),
+            Rescaling.requantize(operation.input(1), output));
   }
 }

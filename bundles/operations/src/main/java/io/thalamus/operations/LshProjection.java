@@ -21,30 +21,31 @@ import java.util.List;
  * LSH_PROJECTION, a member of the family {@link Selection}: each bit of a signature is the sign of
  * a weighted sum of hashed items.
  */
-public final class LshProjection extends NamedDefinition {
+public final class LshProjection {
   private static final int INPUT = 1;
   private static final int WEIGHTS = 2;
   private static final int TYPE = 3;
   private static final int MOST_BITS = 32;
 
-  LshProjection() {
-    super(
-        OperationCode.LSH_PROJECTION,
-        Signature.since(V1_0)
-            .inputs(
-                data("seeds", TypeLevels.floats(V1_0)).rank(2),
-                argument(
-                    "input",
-                    of(TENSOR_FLOAT32, TENSOR_INT32, TENSOR_QUANT8_ASYMM)
-                        .or(of(TENSOR_FLOAT16).from(V1_2))),
-                argument("weights", T).omittable(),
-                argument("type", INT32))
-            .outputs(argument("output", TENSOR_INT32)),
-        Trait.DISCONTINUOUS);
-  }
+  private LshProjection() {}
 
   static List<OperationDefinition> definitions() {
-    return List.of(new LshProjection());
+    return List.of(
+        new FunctionDefinition(
+            OperationCode.LSH_PROJECTION,
+            Signature.since(V1_0)
+                .inputs(
+                    data("seeds", TypeLevels.floats(V1_0)).rank(2),
+                    argument(
+                        "input",
+                        of(TENSOR_FLOAT32, TENSOR_INT32, TENSOR_QUANT8_ASYMM)
+                            .or(of(TENSOR_FLOAT16).from(V1_2))),
+                    argument("weights", T).omittable(),
+                    argument("type", INT32))
+                .outputs(argument("output", TENSOR_INT32)),
+            LshProjection::shapes,
+            LshProjection::parameters,
+            Trait.DISCONTINUOUS));
   }
 
   /** The form in which a signature is returned. Numbers as in NNAPI. */
@@ -84,8 +85,7 @@ public final class LshProjection extends NamedDefinition {
       Form form, int tables, int bits, int items, int itemSize, boolean hasWeights)
       implements OperationParameters {}
 
-  @Override
-  public Parameters resolve(OperationView operation) throws ValidationException {
+  private static Parameters parameters(OperationView operation) throws ValidationException {
     Shape seeds = operation.input(0).shape();
     OperandView input = operation.input(INPUT);
     int items = input.shape().dimension(0);
@@ -110,9 +110,8 @@ public final class LshProjection extends NamedDefinition {
         hasWeights);
   }
 
-  @Override
-  public List<Shape> infer(OperationView operation) throws ValidationException {
-    Parameters parameters = resolve(operation);
+  private static List<Shape> shapes(OperationView operation) throws ValidationException {
+    Parameters parameters = parameters(operation);
     int perTable = parameters.form() == Form.DENSE ? parameters.bits() : 1;
     return List.of(Shape.of(Math.multiplyExact(parameters.tables(), perTable)));
   }

@@ -19,6 +19,7 @@ import io.thalamus.operations.Sequence.Route;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * Members of the family {@link Recurrent} with a long memory in float: LSTM,
@@ -88,7 +89,7 @@ public final class Lstm {
       int weights, int auxiliaryWeights, int recurrentWeights, int peephole, int norm, int bias) {}
 
   /** The common part of the three operations: scalars, and the limits. */
-  private abstract static class Definition extends RecurrentDefinition {
+  private abstract static class Definition extends NamedDefinition {
     private final int activation;
 
     /**
@@ -105,6 +106,11 @@ public final class Lstm {
           argument("activation", INT32),
           argument("cell clip", REAL),
           argument("projection clip", REAL));
+    }
+
+    @Override
+    public final OptionalLong macs(OperationView operation) {
+      return Macs.recurrent(operation);
     }
 
     abstract Sequence sequence(OperationView operation);

@@ -40,4 +40,20 @@ final class Macs {
         ? OptionalLong.empty()
         : OptionalLong.of(elements.elementCount() * each);
   }
+
+  /** Returns those of a recurrent cell: every step multiplies with every weight matrix once. */
+  static OptionalLong recurrent(OperationView operation) {
+    Shape input = input(operation, 0);
+    if (input.rank() == 0 || !input.isFullySpecified()) {
+      return OptionalLong.empty();
+    }
+    long steps = input.elementCount() / input.dimension(input.rank() - 1);
+    long weights = 0;
+    for (OperandView operand : operation.inputs()) {
+      if (operand.value().isPresent() && operand.type().isTensor() && operand.shape().rank() == 2) {
+        weights += operand.shape().elementCount();
+      }
+    }
+    return OptionalLong.of(steps * weights);
+  }
 }

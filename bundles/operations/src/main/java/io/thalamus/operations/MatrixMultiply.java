@@ -8,6 +8,7 @@ import static io.thalamus.operations.Argument.data;
 import static io.thalamus.operations.Argument.fusedActivation;
 import static io.thalamus.operations.ArgumentType.BIAS;
 import static io.thalamus.operations.ArgumentType.T;
+import static io.thalamus.operations.NamedDefinition.isFloat;
 
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperationCode;
@@ -16,7 +17,6 @@ import io.thalamus.model.Shape;
 import io.thalamus.operations.Requantization.Rounding;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 
 /** Products of matrices: FULLY_CONNECTED. */
 public final class MatrixMultiply {
@@ -24,13 +24,13 @@ public final class MatrixMultiply {
 
   static List<OperationDefinition> definitions() {
     return List.of(
-        new FullyConnected(
+        fullyConnected(
             OperationCode.FULLY_CONNECTED, V1_0, TypeLevels.numbers(V1_0), Rounding.SINGLE));
   }
 
   /** The same of 8-bit integers, rounded as ONNX Runtime does. */
   public static OperationDefinition even(OperationType type) {
-    return new FullyConnected(type, V1_2, TypeLevels.quantized8(), Rounding.EVEN);
+    return fullyConnected(type, V1_2, TypeLevels.quantized8(), Rounding.EVEN);
   }
 
   /**
@@ -51,78 +51,72 @@ public final class MatrixMultiply {
       Optional<Accumulation> quantized)
       implements OperationParameters {}
 
-  private static final class FullyConnected extends NamedDefinition {
-    private final Rounding rounding;
+  private static OperationDefinition fullyConnected(
+      OperationType type, FeatureLevel since, TypeLevels types, Rounding rounding) {
+    return new FunctionDefinition(
+            type,
+            Signature.since(since)
+                .inputs(
+                    data("input", types).rank(2, 4),
+                    argument("weights", T).rank(2),
+                    argument("bias", BIAS).rank(1),
+                    fusedActivation())
+                .outputs(argument("output", T)),
+            MatrixMultiply::shapes,
+            operation -> parameters(operation, rounding))
+        .checkedBy(MatrixMultiply::check)
+        .countedBy(
+            operation -> Macs.product(Macs.output(operation), Macs.dimensions(operation, 1, 1, 1)));
+  }
 
-    FullyConnected(OperationType type, FeatureLevel since, TypeLevels types, Rounding rounding) {
-      super(
-          type,
-          Signature.since(since)
-              .inputs(
-                  data("input", types).rank(2, 4),
-                  argument("weights", T).rank(2),
-                  argument("bias", BIAS).rank(1),
-                  fusedActivation())
-              .outputs(argument("output", T)));
-      this.rounding = rounding;
+  private static void check(OperationView operation, Check check) throws ValidationException {
+    if (!isFloat(operation.input(0))) {
+      Accumulation.validate(operation, check);
     }
+    OperandView weights = operation.input(1);
+    OperandView bias = operation.input(2);
+    if (weights.isShapeKnown() && bias.isShapeKnown()) {
+      checkBias(weights.shape(), bias.shape());
+    }
+    if (operation.input(0).isShapeKnown() && weights.isShapeKnown()) {
+      batches(operation);
+    }
+  }
 
-    @Override
-    public OptionalLong macs(OperationView operation) {
-      return Macs.product(Macs.output(operation), Macs.dimensions(operation, 1, 1, 1));
+  private static void checkBias(Shape weights, Shape bias) throws ValidationException {
+    if (bias.dimension(0) != weights.dimension(0)) {
+      throw new ValidationException("bias " + bias + " does not fit weights " + weights);
     }
+  }
 
-    @Override
-    public void check(OperationView operation, Check check) throws ValidationException {
-      if (!isFloat(operation.input(0))) {
-        Accumulation.validate(operation, check);
-      }
-      OperandView weights = operation.input(1);
-      OperandView bias = operation.input(2);
-      if (weights.isShapeKnown() && bias.isShapeKnown()) {
-        checkBias(weights.shape(), bias.shape());
-      }
-      if (operation.input(0).isShapeKnown() && weights.isShapeKnown()) {
-        batches(operation);
-      }
+  private static int batches(OperationView operation) throws ValidationException {
+    Shape input = operation.input(0).shape();
+    Shape weights = operation.input(1).shape();
+    int inputSize = weights.dimension(1);
+    if (weights.dimension(0) == 0 || inputSize == 0) {
+      throw new ValidationException("weights " + weights + " are empty");
     }
+    if (input.elementCount() % inputSize != 0) {
+      throw new ValidationException("input " + input + " does not fit weights " + weights);
+    }
+    return Math.toIntExact(input.elementCount() / inputSize);
+  }
 
-    private static void checkBias(Shape weights, Shape bias) throws ValidationException {
-      if (bias.dimension(0) != weights.dimension(0)) {
-        throw new ValidationException("bias " + bias + " does not fit weights " + weights);
-      }
-    }
+  private static List<Shape> shapes(OperationView operation) throws ValidationException {
+    Shape weights = operation.input(1).shape();
+    checkBias(weights, operation.input(2).shape());
+    return List.of(Shape.of(batches(operation), weights.dimension(0)));
+  }
 
-    private static int batches(OperationView operation) throws ValidationException {
-      Shape input = operation.input(0).shape();
-      Shape weights = operation.input(1).shape();
-      int inputSize = weights.dimension(1);
-      if (weights.dimension(0) == 0 || inputSize == 0) {
-        throw new ValidationException("weights " + weights + " are empty");
-      }
-      if (input.elementCount() % inputSize != 0) {
-        throw new ValidationException("input " + input + " does not fit weights " + weights);
-      }
-      return Math.toIntExact(input.elementCount() / inputSize);
-    }
-
-    @Override
-    public List<Shape> infer(OperationView operation) throws ValidationException {
-      Shape weights = operation.input(1).shape();
-      checkBias(weights, operation.input(2).shape());
-      return List.of(Shape.of(batches(operation), weights.dimension(0)));
-    }
-
-    @Override
-    public OperationParameters resolve(OperationView operation) throws ValidationException {
-      Shape weights = operation.input(1).shape();
-      FusedActivation activation = FusedActivation.ofCode(operation.input(3).int32());
-      return new Parameters(
-          batches(operation),
-          weights.dimension(1),
-          weights.dimension(0),
-          activation,
-          Accumulation.of(operation, weights.dimension(0), activation, rounding));
-    }
+  private static Parameters parameters(OperationView operation, Rounding rounding)
+      throws ValidationException {
+    Shape weights = operation.input(1).shape();
+    FusedActivation activation = FusedActivation.ofCode(operation.input(3).int32());
+    return new Parameters(
+        batches(operation),
+        weights.dimension(1),
+        weights.dimension(0),
+        activation,
+        Accumulation.of(operation, weights.dimension(0), activation, rounding));
   }
 }

@@ -34,13 +34,13 @@ public abstract class NamedDefinition implements OperationDefinition {
   }
 
   /** Returns whether the elements are floating-point numbers. */
-  protected static boolean isFloat(OperandView operand) {
+  public static boolean isFloat(OperandView operand) {
     return operand.type() == OperandCode.TENSOR_FLOAT32
         || operand.type() == OperandCode.TENSOR_FLOAT16;
   }
 
   /** Returns whether the shapes of all these inputs are known. */
-  protected static boolean areShapesKnown(OperationView operation, int... inputs) {
+  public static boolean areShapesKnown(OperationView operation, int... inputs) {
     for (int input : inputs) {
       if (!operation.input(input).isShapeKnown()) {
         return false;
@@ -50,7 +50,7 @@ public abstract class NamedDefinition implements OperationDefinition {
   }
 
   /** Returns an axis with negative ones counted from behind. */
-  protected static int axis(int axis, int rank) throws ValidationException {
+  public static int axis(int axis, int rank) throws ValidationException {
     if (axis < -rank || axis >= rank) {
       throw new ValidationException("there is no axis " + axis + " in a tensor of rank " + rank);
     }

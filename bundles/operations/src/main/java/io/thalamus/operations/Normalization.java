@@ -14,6 +14,7 @@ import static io.thalamus.operations.ArgumentType.T;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
+import io.thalamus.operations.FunctionDefinition.Step;
 import java.util.List;
 
 /**
@@ -24,7 +25,47 @@ public final class Normalization {
   private Normalization() {}
 
   static List<OperationDefinition> definitions() {
-    return List.of(new L2(), new LocalResponse(), new Instance());
+    return List.of(
+        new FunctionDefinition(
+                OperationCode.L2_NORMALIZATION,
+                Signature.since(V1_0)
+                    .inputs(
+                        data("input", TypeLevels.numbers(V1_0).andSince(V1_2, TENSOR_QUANT8_ASYMM))
+                            .rank(1, 4),
+                        argument("axis", INT32).from(V1_2).orElse(-1))
+                    .outputs(
+                        argument("output", T)
+                            .quantized(Quantization.of(1f / 128, 128))
+                            .shapedAs("input")),
+                sameShape(Normalization::norm),
+                Normalization::norm)
+            .checkedBy(Normalization::checkRank),
+        new FunctionDefinition(
+                OperationCode.LOCAL_RESPONSE_NORMALIZATION,
+                Signature.since(V1_0)
+                    .inputs(
+                        data("input", TypeLevels.floats(V1_0)).rank(1, 4),
+                        argument("radius", INT32),
+                        argument("bias", REAL),
+                        argument("alpha", REAL),
+                        argument("beta", REAL),
+                        argument("axis", INT32).from(V1_2).orElse(-1))
+                    .outputs(argument("output", T).shapedAs("input")),
+                sameShape(Normalization::response),
+                Normalization::response)
+            .checkedBy(Normalization::checkRank),
+        new FunctionDefinition(
+            OperationCode.INSTANCE_NORMALIZATION,
+            Signature.since(V1_2)
+                .inputs(
+                    data("input", TypeLevels.floats(V1_2)).rank(4),
+                    argument("gamma", REAL),
+                    argument("beta", REAL),
+                    argument("epsilon", REAL),
+                    argument("layout", BOOL))
+                .outputs(argument("output", T).shapedAs("input")),
+            sameShape(Normalization::moments),
+            Normalization::moments));
   }
 
   /**
@@ -48,110 +89,45 @@ public final class Normalization {
   public record Moments(float gamma, float beta, float epsilon, DataLayout layout)
       implements OperationParameters {}
 
-  /** The output has the input's shape. */
-  private abstract static class Definition extends NamedDefinition {
-    Definition(OperationCode type, Signature signature) {
-      super(type, signature);
-    }
-
-    @Override
-    public final List<Shape> infer(OperationView operation) throws ValidationException {
-      resolve(operation);
+  /** The output has the input's shape, if the parameters can be had. */
+  private static Step<List<Shape>> sameShape(Step<OperationParameters> parameters) {
+    return operation -> {
+      parameters.of(operation);
       return List.of(operation.input(0).shape());
-    }
-
-    /** Ranks but 4 came with HAL 1.2, as did the axis. */
-    static void checkRank(OperationView operation, Check check) {
-      check.atLeast(operation.input(0).shape().rank() == 4 ? V1_0 : V1_2);
-    }
-
-    static int axis(OperationView operation, int index) throws ValidationException {
-      return axis(operation.int32(index, -1), operation.input(0).shape().rank());
-    }
+    };
   }
 
-  private static final class L2 extends Definition {
-    L2() {
-      super(
-          OperationCode.L2_NORMALIZATION,
-          Signature.since(V1_0)
-              .inputs(
-                  data("input", TypeLevels.numbers(V1_0).andSince(V1_2, TENSOR_QUANT8_ASYMM))
-                      .rank(1, 4),
-                  argument("axis", INT32).from(V1_2).orElse(-1))
-              .outputs(
-                  argument("output", T)
-                      .quantized(Quantization.of(1f / 128, 128))
-                      .shapedAs("input")));
-    }
-
-    @Override
-    public void check(OperationView operation, Check check) {
-      checkRank(operation, check);
-    }
-
-    @Override
-    public OperationParameters resolve(OperationView operation) throws ValidationException {
-      return new Norm(axis(operation, 1));
-    }
+  /** Ranks but 4 came with HAL 1.2, as did the axis. */
+  private static void checkRank(OperationView operation, Check check) {
+    check.atLeast(operation.input(0).shape().rank() == 4 ? V1_0 : V1_2);
   }
 
-  private static final class LocalResponse extends Definition {
-    LocalResponse() {
-      super(
-          OperationCode.LOCAL_RESPONSE_NORMALIZATION,
-          Signature.since(V1_0)
-              .inputs(
-                  data("input", TypeLevels.floats(V1_0)).rank(1, 4),
-                  argument("radius", INT32),
-                  argument("bias", REAL),
-                  argument("alpha", REAL),
-                  argument("beta", REAL),
-                  argument("axis", INT32).from(V1_2).orElse(-1))
-              .outputs(argument("output", T).shapedAs("input")));
-    }
-
-    @Override
-    public void check(OperationView operation, Check check) {
-      checkRank(operation, check);
-    }
-
-    @Override
-    public OperationParameters resolve(OperationView operation) throws ValidationException {
-      int radius = operation.input(1).int32();
-      if (radius < 0) {
-        throw new ValidationException("the radius " + radius + " is negative");
-      }
-      return new Response(
-          radius,
-          operation.input(2).float32(),
-          operation.input(3).float32(),
-          operation.input(4).float32(),
-          axis(operation, 5));
-    }
+  private static int axis(OperationView operation, int index) throws ValidationException {
+    return NamedDefinition.axis(operation.int32(index, -1), operation.input(0).shape().rank());
   }
 
-  private static final class Instance extends Definition {
-    Instance() {
-      super(
-          OperationCode.INSTANCE_NORMALIZATION,
-          Signature.since(V1_2)
-              .inputs(
-                  data("input", TypeLevels.floats(V1_2)).rank(4),
-                  argument("gamma", REAL),
-                  argument("beta", REAL),
-                  argument("epsilon", REAL),
-                  argument("layout", BOOL))
-              .outputs(argument("output", T).shapedAs("input")));
-    }
+  private static Norm norm(OperationView operation) throws ValidationException {
+    return new Norm(axis(operation, 1));
+  }
 
-    @Override
-    public OperationParameters resolve(OperationView operation) {
-      return new Moments(
-          operation.input(1).float32(),
-          operation.input(2).float32(),
-          operation.input(3).float32(),
-          DataLayout.of(operation.input(4).bool()));
+  private static Response response(OperationView operation) throws ValidationException {
+    int radius = operation.input(1).int32();
+    if (radius < 0) {
+      throw new ValidationException("the radius " + radius + " is negative");
     }
+    return new Response(
+        radius,
+        operation.input(2).float32(),
+        operation.input(3).float32(),
+        operation.input(4).float32(),
+        axis(operation, 5));
+  }
+
+  private static Moments moments(OperationView operation) {
+    return new Moments(
+        operation.input(1).float32(),
+        operation.input(2).float32(),
+        operation.input(3).float32(),
+        DataLayout.of(operation.input(4).bool()));
   }
 }

@@ -27,14 +27,14 @@ public final class Pooling {
 
   static List<OperationDefinition> definitions() {
     return List.of(
-        new Pool(OperationCode.AVERAGE_POOL_2D, TypeLevels.numbers(V1_0), V1_0, false),
-        new Pool(OperationCode.MAX_POOL_2D, TypeLevels.numbers(V1_0), V1_0, false),
-        new Pool(OperationCode.L2_POOL_2D, TypeLevels.floats(V1_0), V1_0, false));
+        pool(OperationCode.AVERAGE_POOL_2D, TypeLevels.numbers(V1_0), V1_0, false),
+        pool(OperationCode.MAX_POOL_2D, TypeLevels.numbers(V1_0), V1_0, false),
+        pool(OperationCode.L2_POOL_2D, TypeLevels.floats(V1_0), V1_0, false));
   }
 
   /** An average of 8-bit integers whose ties go away from the middle of the type. */
   public static OperationDefinition centered(OperationType type) {
-    return new Pool(type, TypeLevels.quantized8(), V1_2, true);
+    return pool(type, TypeLevels.quantized8(), V1_2, true);
   }
 
   /**
@@ -59,86 +59,82 @@ public final class Pooling {
       implements OperationParameters {}
 
   /** Inputs: data, the window's arguments, filter width and height, activation, layout. */
-  private static final class Pool extends NamedDefinition {
-    private final boolean isCentered;
+  private static OperationDefinition pool(
+      OperationType type, TypeLevels types, FeatureLevel since, boolean isCentered) {
+    return new FunctionDefinition(
+        type,
+        Signature.since(since)
+            .inputs(inputs(types, false))
+            .inputs(inputs(types, true))
+            .outputs(argument("output", T).quantizedAs("input")),
+        operation -> shapes(operation, parameters(operation, isCentered)),
+        operation -> parameters(operation, isCentered));
+  }
 
-    Pool(OperationType type, TypeLevels types, FeatureLevel since, boolean isCentered) {
-      super(
-          type,
-          Signature.since(since)
-              .inputs(inputs(types, false))
-              .inputs(inputs(types, true))
-              .outputs(argument("output", T).quantizedAs("input")));
-      this.isCentered = isCentered;
-    }
+  private static List<Argument> inputs(TypeLevels types, boolean isExplicit) {
+    List<Argument> inputs = new ArrayList<>();
+    inputs.add(data("input", types).rank(4));
+    inputs.addAll(WindowArguments.signature(isExplicit));
+    inputs.add(argument("filter width", INT32));
+    inputs.add(argument("filter height", INT32));
+    inputs.add(fusedActivation());
+    inputs.add(argument("layout", BOOL).from(V1_2));
+    return inputs;
+  }
 
-    private static List<Argument> inputs(TypeLevels types, boolean isExplicit) {
-      List<Argument> inputs = new ArrayList<>();
-      inputs.add(data("input", types).rank(4));
-      inputs.addAll(WindowArguments.signature(isExplicit));
-      inputs.add(argument("filter width", INT32));
-      inputs.add(argument("filter height", INT32));
-      inputs.add(fusedActivation());
-      inputs.add(argument("layout", BOOL).from(V1_2));
-      return inputs;
-    }
+  private static WindowArguments arguments(OperationView operation) {
+    return new WindowArguments(1, operation.inputs().size() >= 10);
+  }
 
-    private static WindowArguments arguments(OperationView operation) {
-      return new WindowArguments(1, operation.inputs().size() >= 10);
+  private static List<Shape> shapes(OperationView operation, Parameters parameters)
+      throws ValidationException {
+    Shape input = operation.input(0).shape();
+    DataLayout layout = parameters.layout();
+    int channels = layout.channels(input);
+    if (layout.height(input) == 0 || layout.width(input) == 0 || channels == 0) {
+      throw new ValidationException("only the batch of " + input + " may be empty");
     }
+    return List.of(
+        layout.shape(
+            input.dimension(0),
+            parameters.height().positions(layout.height(input)),
+            parameters.width().positions(layout.width(input)),
+            channels));
+  }
 
-    @Override
-    public List<Shape> infer(OperationView operation) throws ValidationException {
-      Parameters parameters = resolve(operation);
-      Shape input = operation.input(0).shape();
-      DataLayout layout = parameters.layout();
-      int channels = layout.channels(input);
-      if (layout.height(input) == 0 || layout.width(input) == 0 || channels == 0) {
-        throw new ValidationException("only the batch of " + input + " may be empty");
-      }
-      return List.of(
-          layout.shape(
-              input.dimension(0),
-              parameters.height().positions(layout.height(input)),
-              parameters.width().positions(layout.width(input)),
-              channels));
-    }
+  private static Parameters parameters(OperationView operation, boolean isCentered)
+      throws ValidationException {
+    WindowArguments arguments = arguments(operation);
+    int next = arguments.next();
+    DataLayout layout = DataLayout.of(operation.bool(next + 3, false));
+    Shape input = operation.input(0).shape();
+    FusedActivation activation = FusedActivation.ofCode(operation.input(next + 2).int32());
+    return new Parameters(
+        layout,
+        onInput(
+            arguments.height(
+                operation, layout.height(input), operation.input(next + 1).int32(), 1)),
+        onInput(arguments.width(operation, layout.width(input), operation.input(next).int32(), 1)),
+        activation,
+        activation.storedRange(operation.output()),
+        origin(operation.output().type(), isCentered));
+  }
 
-    @Override
-    public Parameters resolve(OperationView operation) throws ValidationException {
-      WindowArguments arguments = arguments(operation);
-      int next = arguments.next();
-      DataLayout layout = DataLayout.of(operation.bool(next + 3, false));
-      Shape input = operation.input(0).shape();
-      FusedActivation activation = FusedActivation.ofCode(operation.input(next + 2).int32());
-      return new Parameters(
-          layout,
-          onInput(
-              arguments.height(
-                  operation, layout.height(input), operation.input(next + 1).int32(), 1)),
-          onInput(
-              arguments.width(operation, layout.width(input), operation.input(next).int32(), 1)),
-          activation,
-          activation.storedRange(operation.output()),
-          origin(operation.output().type()));
+  private static int origin(OperandType type, boolean isCentered) {
+    if (Elements.of(type).isFloat()) {
+      return 0;
     }
+    IntRange all = IntRange.of((OperandCode) type);
+    return isCentered ? (all.min() + all.max() + 1) / 2 : all.min();
+  }
 
-    private int origin(OperandType type) {
-      if (Elements.of(type).isFloat()) {
-        return 0;
-      }
-      IntRange all = IntRange.of((OperandCode) type);
-      return isCentered ? (all.min() + all.max() + 1) / 2 : all.min();
+  /** Each position of a window must have a cell on the input. */
+  private static Window onInput(Window window) throws ValidationException {
+    if (window.before() >= window.size() || window.after() >= window.size()) {
+      throw new ValidationException(
+          "padding %s and %s must be smaller than the window of %s"
+              .formatted(window.before(), window.after(), window.size()));
     }
-
-    /** Each position of a window must have a cell on the input. */
-    private static Window onInput(Window window) throws ValidationException {
-      if (window.before() >= window.size() || window.after() >= window.size()) {
-        throw new ValidationException(
-            "padding %s and %s must be smaller than the window of %s"
-                .formatted(window.before(), window.after(), window.size()));
-      }
-      return window;
-    }
+    return window;
   }
 }

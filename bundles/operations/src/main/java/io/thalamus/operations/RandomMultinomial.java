@@ -15,31 +15,31 @@ import java.util.List;
  * RANDOM_MULTINOMIAL, a member of the family {@link Selection}: draws classes by chance, given the
  * logarithms of their unnormalized probabilities.
  */
-public final class RandomMultinomial extends NamedDefinition {
+public final class RandomMultinomial {
   private static final int SAMPLES = 1;
   private static final int SEEDS = 2;
 
-  RandomMultinomial() {
-    super(
-        OperationCode.RANDOM_MULTINOMIAL,
-        Signature.since(V1_2)
-            .inputs(
-                data("logits", TypeLevels.floats(V1_2)).rank(2),
-                argument("samples", INT32),
-                argument("seeds", TENSOR_INT32).rank(1))
-            .outputs(argument("output", TENSOR_INT32)),
-        Trait.RANDOM);
-  }
+  private RandomMultinomial() {}
 
   static List<OperationDefinition> definitions() {
-    return List.of(new RandomMultinomial());
+    return List.of(
+        new FunctionDefinition(
+            OperationCode.RANDOM_MULTINOMIAL,
+            Signature.since(V1_2)
+                .inputs(
+                    data("logits", TypeLevels.floats(V1_2)).rank(2),
+                    argument("samples", INT32),
+                    argument("seeds", TENSOR_INT32).rank(1))
+                .outputs(argument("output", TENSOR_INT32)),
+            RandomMultinomial::shapes,
+            RandomMultinomial::parameters,
+            Trait.RANDOM));
   }
 
   /** The parameters: sizes, and how many classes are drawn for each batch. */
   public record Parameters(int batches, int classes, int samples) implements OperationParameters {}
 
-  @Override
-  public List<Shape> infer(OperationView operation) throws ValidationException {
+  private static List<Shape> shapes(OperationView operation) throws ValidationException {
     Shape input = operation.input(0).shape();
     int samples = operation.input(SAMPLES).int32();
     Recurrent.require(operation, SEEDS, 2);
@@ -50,8 +50,7 @@ public final class RandomMultinomial extends NamedDefinition {
     return List.of(Shape.of(input.dimension(0), samples));
   }
 
-  @Override
-  public OperationParameters resolve(OperationView operation) {
+  private static Parameters parameters(OperationView operation) {
     Shape input = operation.input(0).shape();
     return new Parameters(input.dimension(0), input.dimension(1), operation.input(SAMPLES).int32());
   }

@@ -21,13 +21,36 @@ import java.util.List;
  * HEATMAP_MAX_KEYPOINT.
  */
 public final class Regions {
+  private static final int BOXES = 1;
+  private static final int IMAGE_OF_BOX = 2;
+  private static final int HEIGHT = 3;
+  private static final int WIDTH = 4;
+  private static final int HEIGHT_STRIDE = 5;
+  private static final int WIDTH_STRIDE = 6;
+  private static final int HEIGHT_SAMPLES = 7;
+  private static final int WIDTH_SAMPLES = 8;
+  private static final int HEATMAP_LAYOUT = 2;
+
   private static final TypeLevels TYPES = TypeLevels.numbers(V1_2);
 
   private Regions() {}
 
   static List<OperationDefinition> definitions() {
     return List.of(
-        new Region(OperationCode.ROI_ALIGN), new Region(OperationCode.ROI_POOLING), new Heatmap());
+        region(OperationCode.ROI_ALIGN),
+        region(OperationCode.ROI_POOLING),
+        new FunctionDefinition(
+                OperationCode.HEATMAP_MAX_KEYPOINT,
+                Signature.since(V1_2)
+                    .inputs(
+                        data("heatmaps", TYPES).rank(4),
+                        argument("boxes", ArgumentType.BOXES).rank(2),
+                        argument("layout", BOOL))
+                    .outputs(argument("scores", T), argument("keypoints", ArgumentType.BOXES)),
+                Regions::heatmapShapes,
+                Regions::heatmapParameters,
+                Trait.DISCONTINUOUS)
+            .checkedBy(Regions::checkHeatmap));
   }
 
   /**
@@ -52,137 +75,102 @@ public final class Regions {
       DataLayout layout, int boxes, int size, int keypoints, float tolerance)
       implements OperationParameters {}
 
-  private static final class Region extends NamedDefinition {
-    private static final int BOXES = 1;
-    private static final int IMAGE_OF_BOX = 2;
-    private static final int HEIGHT = 3;
-    private static final int WIDTH = 4;
-    private static final int HEIGHT_STRIDE = 5;
-    private static final int WIDTH_STRIDE = 6;
-    private static final int HEIGHT_SAMPLES = 7;
-    private static final int WIDTH_SAMPLES = 8;
-
-    private final boolean isAligned;
-    private final int layoutIndex;
-
-    Region(OperationCode type) {
-      super(type, signature(type == OperationCode.ROI_ALIGN));
-      isAligned = type == OperationCode.ROI_ALIGN;
-      layoutIndex = isAligned ? 9 : 7;
-    }
-
-    private static Signature signature(boolean isAligned) {
-      List<Argument> inputs = new ArrayList<>();
-      inputs.add(data("input", TYPES).rank(4));
-      inputs.add(argument("boxes", ArgumentType.BOXES).rank(2));
-      inputs.add(argument("image of box", TENSOR_INT32).rank(1));
-      inputs.add(argument("output height", INT32));
-      inputs.add(argument("output width", INT32));
-      inputs.add(argument("height stride", REAL));
-      inputs.add(argument("width stride", REAL));
-      if (isAligned) {
-        inputs.add(argument("height samples", INT32));
-        inputs.add(argument("width samples", INT32));
-      }
-      inputs.add(argument("layout", BOOL));
-      Argument output = argument("output", T);
-      return Signature.since(V1_2)
-          .inputs(inputs)
-          .outputs(isAligned ? output : output.quantizedAs("input"));
-    }
-
-    @Override
-    public void check(OperationView operation, Check check) throws ValidationException {
-      Detection.checkEighths(check, operation.input(BOXES));
-    }
-
-    private DataLayout layout(OperationView operation) {
-      return DataLayout.of(operation.input(layoutIndex).bool());
-    }
-
-    @Override
-    public List<Shape> infer(OperationView operation) throws ValidationException {
-      Shape input = operation.input(0).shape();
-      int boxes = operation.input(BOXES).shape().dimension(0);
-      int height = operation.input(HEIGHT).int32();
-      int width = operation.input(WIDTH).int32();
-      Recurrent.require(operation, BOXES, boxes, Detection.CORNERS);
-      Recurrent.require(operation, IMAGE_OF_BOX, boxes);
-      if (height <= 0 || width <= 0 || input.elementCount() == 0) {
-        throw new ValidationException(
-            "regions of " + input + " cannot become " + height + "x" + width);
-      }
-      DataLayout layout = layout(operation);
-      return List.of(layout.shape(boxes, height, width, layout.channels(input)));
-    }
-
-    @Override
-    public OperationParameters resolve(OperationView operation) throws ValidationException {
-      RegionParameters parameters =
-          new RegionParameters(
-              layout(operation),
-              operation.input(HEIGHT_STRIDE).float32(),
-              operation.input(WIDTH_STRIDE).float32(),
-              isAligned ? operation.input(HEIGHT_SAMPLES).int32() : 0,
-              isAligned ? operation.input(WIDTH_SAMPLES).int32() : 0);
-      if (!(parameters.heightStride() > 0)
-          || !(parameters.widthStride() > 0)
-          || parameters.heightSamples() < 0
-          || parameters.widthSamples() < 0) {
-        throw new ValidationException(
-            "strides must be positive, samples not negative: " + parameters);
-      }
-      return parameters;
-    }
+  private static OperationDefinition region(OperationCode type) {
+    boolean isAligned = type == OperationCode.ROI_ALIGN;
+    return new FunctionDefinition(
+            type,
+            signature(isAligned),
+            Regions::regionShapes,
+            operation -> regionParameters(operation, isAligned))
+        .checkedBy((operation, check) -> Detection.checkEighths(check, operation.input(BOXES)));
   }
 
-  private static final class Heatmap extends NamedDefinition {
-    private static final int BOXES = 1;
-    private static final int LAYOUT = 2;
-
-    Heatmap() {
-      super(
-          OperationCode.HEATMAP_MAX_KEYPOINT,
-          Signature.since(V1_2)
-              .inputs(
-                  data("heatmaps", TYPES).rank(4),
-                  argument("boxes", ArgumentType.BOXES).rank(2),
-                  argument("layout", BOOL))
-              .outputs(argument("scores", T), argument("keypoints", ArgumentType.BOXES)),
-          Trait.DISCONTINUOUS);
+  private static Signature signature(boolean isAligned) {
+    List<Argument> inputs = new ArrayList<>();
+    inputs.add(data("input", TYPES).rank(4));
+    inputs.add(argument("boxes", ArgumentType.BOXES).rank(2));
+    inputs.add(argument("image of box", TENSOR_INT32).rank(1));
+    inputs.add(argument("output height", INT32));
+    inputs.add(argument("output width", INT32));
+    inputs.add(argument("height stride", REAL));
+    inputs.add(argument("width stride", REAL));
+    if (isAligned) {
+      inputs.add(argument("height samples", INT32));
+      inputs.add(argument("width samples", INT32));
     }
+    inputs.add(argument("layout", BOOL));
+    Argument output = argument("output", T);
+    return Signature.since(V1_2)
+        .inputs(inputs)
+        .outputs(isAligned ? output : output.quantizedAs("input"));
+  }
 
-    @Override
-    public void check(OperationView operation, Check check) throws ValidationException {
-      Detection.checkEighths(check, operation.input(BOXES));
-      Detection.checkEighths(check, operation.output(1));
-    }
+  /** The layout is the last argument. */
+  private static DataLayout layout(OperationView operation) {
+    return DataLayout.of(operation.inputs().getLast().bool());
+  }
 
-    @Override
-    public List<Shape> infer(OperationView operation) throws ValidationException {
-      Shape heatmap = operation.input(0).shape();
-      DataLayout layout = DataLayout.of(operation.input(LAYOUT).bool());
-      int boxes = heatmap.dimension(0);
-      int size = layout.height(heatmap);
-      if (size < 2 || layout.width(heatmap) != size) {
-        throw new ValidationException(
-            "a heatmap must be square and larger than a cell: " + heatmap);
-      }
-      Recurrent.require(operation, BOXES, boxes, Detection.CORNERS);
-      int keypoints = layout.channels(heatmap);
-      return List.of(Shape.of(boxes, keypoints), Shape.of(boxes, keypoints, 2));
+  private static List<Shape> regionShapes(OperationView operation) throws ValidationException {
+    Shape input = operation.input(0).shape();
+    int boxes = operation.input(BOXES).shape().dimension(0);
+    int height = operation.input(HEIGHT).int32();
+    int width = operation.input(WIDTH).int32();
+    Recurrent.require(operation, BOXES, boxes, Detection.CORNERS);
+    Recurrent.require(operation, IMAGE_OF_BOX, boxes);
+    if (height <= 0 || width <= 0 || input.elementCount() == 0) {
+      throw new ValidationException(
+          "regions of " + input + " cannot become " + height + "x" + width);
     }
+    DataLayout layout = layout(operation);
+    return List.of(layout.shape(boxes, height, width, layout.channels(input)));
+  }
 
-    @Override
-    public OperationParameters resolve(OperationView operation) {
-      Shape heatmap = operation.input(0).shape();
-      DataLayout layout = DataLayout.of(operation.input(LAYOUT).bool());
-      return new HeatmapParameters(
-          layout,
-          heatmap.dimension(0),
-          layout.height(heatmap),
-          layout.channels(heatmap),
-          operation.input(0).type() == TENSOR_FLOAT16 ? 1e-3f : 1e-5f);
+  private static RegionParameters regionParameters(OperationView operation, boolean isAligned)
+      throws ValidationException {
+    RegionParameters parameters =
+        new RegionParameters(
+            layout(operation),
+            operation.input(HEIGHT_STRIDE).float32(),
+            operation.input(WIDTH_STRIDE).float32(),
+            isAligned ? operation.input(HEIGHT_SAMPLES).int32() : 0,
+            isAligned ? operation.input(WIDTH_SAMPLES).int32() : 0);
+    if (!(parameters.heightStride() > 0)
+        || !(parameters.widthStride() > 0)
+        || parameters.heightSamples() < 0
+        || parameters.widthSamples() < 0) {
+      throw new ValidationException(
+          "strides must be positive, samples not negative: " + parameters);
     }
+    return parameters;
+  }
+
+  private static void checkHeatmap(OperationView operation, Check check)
+      throws ValidationException {
+    Detection.checkEighths(check, operation.input(BOXES));
+    Detection.checkEighths(check, operation.output(1));
+  }
+
+  private static List<Shape> heatmapShapes(OperationView operation) throws ValidationException {
+    Shape heatmap = operation.input(0).shape();
+    DataLayout layout = DataLayout.of(operation.input(HEATMAP_LAYOUT).bool());
+    int boxes = heatmap.dimension(0);
+    int size = layout.height(heatmap);
+    if (size < 2 || layout.width(heatmap) != size) {
+      throw new ValidationException("a heatmap must be square and larger than a cell: " + heatmap);
+    }
+    Recurrent.require(operation, BOXES, boxes, Detection.CORNERS);
+    int keypoints = layout.channels(heatmap);
+    return List.of(Shape.of(boxes, keypoints), Shape.of(boxes, keypoints, 2));
+  }
+
+  private static HeatmapParameters heatmapParameters(OperationView operation) {
+    Shape heatmap = operation.input(0).shape();
+    DataLayout layout = DataLayout.of(operation.input(HEATMAP_LAYOUT).bool());
+    return new HeatmapParameters(
+        layout,
+        heatmap.dimension(0),
+        layout.height(heatmap),
+        layout.channels(heatmap),
+        operation.input(0).type() == TENSOR_FLOAT16 ? 1e-3f : 1e-5f);
   }
 }

@@ -21,12 +21,18 @@ import java.util.List;
 
 /** Operations that sample an image at another size: RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR. */
 public final class Resize {
+  private static final int WIDTH = 1;
+  private static final int HEIGHT = 2;
+  private static final int LAYOUT = 3;
+  private static final int ALIGN_CORNERS = 4;
+  private static final int HALF_PIXEL_CENTERS = 5;
+
   private Resize() {}
 
   static List<OperationDefinition> definitions() {
     return List.of(
-        new Definition(OperationCode.RESIZE_BILINEAR),
-        new Definition(OperationCode.RESIZE_NEAREST_NEIGHBOR));
+        definition(OperationCode.RESIZE_BILINEAR),
+        definition(OperationCode.RESIZE_NEAREST_NEIGHBOR));
   }
 
   /**
@@ -77,82 +83,76 @@ public final class Resize {
     }
   }
 
-  private static final class Definition extends NamedDefinition {
-    private static final int WIDTH = 1;
-    private static final int HEIGHT = 2;
-    private static final int LAYOUT = 3;
-    private static final int ALIGN_CORNERS = 4;
-    private static final int HALF_PIXEL_CENTERS = 5;
+  private static FunctionDefinition definition(OperationCode type) {
+    return new FunctionDefinition(
+            type,
+            signature(type == OperationCode.RESIZE_BILINEAR),
+            Resize::shapes,
+            Resize::parameters)
+        .checkedBy(Resize::check);
+  }
 
-    Definition(OperationCode type) {
-      super(type, signature(type == OperationCode.RESIZE_BILINEAR));
-    }
+  private static Signature signature(boolean isBilinear) {
+    FeatureLevel since = isBilinear ? V1_0 : V1_2;
+    Argument layout = argument("layout", BOOL);
+    ArgumentType size = of(INT32).or(REAL.from(V1_2));
+    return Signature.since(since)
+        .inputs(
+            data("input", TypeLevels.numbers(V1_2).andSince(since, TENSOR_FLOAT32)).rank(4),
+            argument("width", size),
+            argument("height", size),
+            isBilinear ? layout.from(V1_2) : layout,
+            argument("align corners", BOOL).from(V1_3),
+            argument("half pixel centers", BOOL).from(V1_3))
+        .outputs(argument("output", T).quantizedAs("input"));
+  }
 
-    private static Signature signature(boolean isBilinear) {
-      FeatureLevel since = isBilinear ? V1_0 : V1_2;
-      Argument layout = argument("layout", BOOL);
-      ArgumentType size = of(INT32).or(REAL.from(V1_2));
-      return Signature.since(since)
-          .inputs(
-              data("input", TypeLevels.numbers(V1_2).andSince(since, TENSOR_FLOAT32)).rank(4),
-              argument("width", size),
-              argument("height", size),
-              isBilinear ? layout.from(V1_2) : layout,
-              argument("align corners", BOOL).from(V1_3),
-              argument("half pixel centers", BOOL).from(V1_3))
-          .outputs(argument("output", T).quantizedAs("input"));
-    }
+  private static void check(OperationView operation, Check check) throws ValidationException {
+    check.sameType(operation, WIDTH, HEIGHT);
+  }
 
-    @Override
-    public void check(OperationView operation, Check check) throws ValidationException {
-      check.sameType(operation, WIDTH, HEIGHT);
-    }
+  private static DataLayout layout(OperationView operation) {
+    return DataLayout.of(operation.bool(LAYOUT, false));
+  }
 
-    private static DataLayout layout(OperationView operation) {
-      return DataLayout.of(operation.bool(LAYOUT, false));
+  /** A size is given in cells, or as a factor in the scalar type of the data. */
+  private static int size(OperandView scalar, int input) throws ValidationException {
+    int size =
+        scalar.type() == OperandCode.INT32
+            ? scalar.int32()
+            : (int) Math.floor(input * scalar.float32());
+    if (size <= 0) {
+      throw new ValidationException(input + " cells cannot be resized to " + size);
     }
+    return size;
+  }
 
-    /** A size is given in cells, or as a factor in the scalar type of the data. */
-    private static int size(OperandView scalar, int input) throws ValidationException {
-      int size =
-          scalar.type() == OperandCode.INT32
-              ? scalar.int32()
-              : (int) Math.floor(input * scalar.float32());
-      if (size <= 0) {
-        throw new ValidationException(input + " cells cannot be resized to " + size);
-      }
-      return size;
+  private static List<Shape> shapes(OperationView operation) throws ValidationException {
+    Shape input = operation.input(0).shape();
+    DataLayout layout = layout(operation);
+    if (operation.bool(ALIGN_CORNERS, false) && operation.bool(HALF_PIXEL_CENTERS, false)) {
+      throw new ValidationException("corners cannot be aligned with half pixel centers");
     }
+    if (input.with(0, 1).elementCount() == 0) {
+      throw new ValidationException("an image of " + input + " has nothing to sample");
+    }
+    return List.of(
+        layout.shape(
+            input.dimension(0),
+            size(operation.input(HEIGHT), layout.height(input)),
+            size(operation.input(WIDTH), layout.width(input)),
+            layout.channels(input)));
+  }
 
-    @Override
-    public List<Shape> infer(OperationView operation) throws ValidationException {
-      Shape input = operation.input(0).shape();
-      DataLayout layout = layout(operation);
-      if (operation.bool(ALIGN_CORNERS, false) && operation.bool(HALF_PIXEL_CENTERS, false)) {
-        throw new ValidationException("corners cannot be aligned with half pixel centers");
-      }
-      if (input.with(0, 1).elementCount() == 0) {
-        throw new ValidationException("an image of " + input + " has nothing to sample");
-      }
-      return List.of(
-          layout.shape(
-              input.dimension(0),
-              size(operation.input(HEIGHT), layout.height(input)),
-              size(operation.input(WIDTH), layout.width(input)),
-              layout.channels(input)));
-    }
-
-    @Override
-    public OperationParameters resolve(OperationView operation) {
-      Shape input = operation.input(0).shape();
-      Shape output = operation.output().shape();
-      DataLayout layout = layout(operation);
-      boolean alignCorners = operation.bool(ALIGN_CORNERS, false);
-      boolean halfPixelCenters = operation.bool(HALF_PIXEL_CENTERS, false);
-      return new Parameters(
-          layout,
-          Sampling.of(layout.height(input), layout.height(output), alignCorners, halfPixelCenters),
-          Sampling.of(layout.width(input), layout.width(output), alignCorners, halfPixelCenters));
-    }
+  private static Parameters parameters(OperationView operation) {
+    Shape input = operation.input(0).shape();
+    Shape output = operation.output().shape();
+    DataLayout layout = layout(operation);
+    boolean alignCorners = operation.bool(ALIGN_CORNERS, false);
+    boolean halfPixelCenters = operation.bool(HALF_PIXEL_CENTERS, false);
+    return new Parameters(
+        layout,
+        Sampling.of(layout.height(input), layout.height(output), alignCorners, halfPixelCenters),
+        Sampling.of(layout.width(input), layout.width(output), alignCorners, halfPixelCenters));
   }
 }

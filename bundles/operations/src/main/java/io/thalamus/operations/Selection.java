@@ -8,6 +8,7 @@ import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.operations.Argument.argument;
 import static io.thalamus.operations.Argument.data;
 import static io.thalamus.operations.ArgumentType.T;
+import static io.thalamus.operations.NamedDefinition.axis;
 
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
@@ -16,17 +17,35 @@ import java.util.Optional;
 
 /** Operations that choose elements by what they are: SELECT, ARGMAX, ARGMIN, TOPK_V2. */
 public final class Selection {
-
   private static final TypeLevels TYPES = TypeLevels.numbers(V1_2).andSince(V1_2, TENSOR_INT32);
 
   private Selection() {}
 
   static List<OperationDefinition> definitions() {
     return List.of(
-        new Select(),
-        new ArgMinMax(OperationCode.ARGMAX),
-        new ArgMinMax(OperationCode.ARGMIN),
-        new TopK());
+        new FunctionDefinition(
+                OperationCode.SELECT,
+                Signature.since(V1_2)
+                    .inputs(
+                        argument("condition", TENSOR_BOOL8),
+                        data("input0", TYPES),
+                        argument("input1", T))
+                    .outputs(argument("output", T)),
+                Selection::selectShapes,
+                Selection::selectParameters,
+                Trait.ELEMENTWISE)
+            .checkedBy(Selection::checkSelect),
+        extreme(OperationCode.ARGMAX),
+        extreme(OperationCode.ARGMIN),
+        new FunctionDefinition(
+            OperationCode.TOPK_V2,
+            Signature.since(V1_2)
+                .inputs(data("input", TYPES), argument("k", INT32))
+                .outputs(
+                    argument("values", T).quantizedAs("input"), argument("indexes", TENSOR_INT32)),
+            Selection::topShapes,
+            Selection::topParameters,
+            Trait.DISCONTINUOUS));
   }
 
   /**
@@ -56,116 +75,85 @@ public final class Selection {
    */
   public record Top(int rows, int rowLength, int k) implements OperationParameters {}
 
-  private static final class Select extends NamedDefinition {
-    Select() {
-      super(
-          OperationCode.SELECT,
-          Signature.since(V1_2)
-              .inputs(
-                  argument("condition", TENSOR_BOOL8), data("input0", TYPES), argument("input1", T))
-              .outputs(argument("output", T)),
-          Trait.ELEMENTWISE);
-    }
-
-    @Override
-    public void check(OperationView operation, Check check) throws ValidationException {
-      check.sameShape(operation.input(0), operation.input(1));
-      check.sameShape(operation.input(1), operation.input(2));
-    }
-
-    @Override
-    public List<Shape> infer(OperationView operation) throws ValidationException {
-      Shape shape = operation.input(0).shape();
-      for (int i = 1; i <= 2; i++) {
-        if (!operation.input(i).shape().equals(shape)) {
-          throw new ValidationException(
-              "shapes differ: " + shape + " and " + operation.input(i).shape());
-        }
-      }
-      return List.of(shape);
-    }
-
-    @Override
-    public OperationParameters resolve(OperationView operation) {
-      return new Choice(
-          rescaling(operation.input(1), operation.output()),
-          rescaling(operation.input(2), operation.output()));
-    }
-
-    private static Optional<LookupTable> rescaling(OperandView input, OperandView output) {
-      return input.type() == TENSOR_INT32 || input.quantization().equals(output.quantization())
-          ? Optional.empty()
-          : Optional.of(Rescaling.requantize(input, output));
-    }
+  private static void checkSelect(OperationView operation, Check check) throws ValidationException {
+    check.sameShape(operation.input(0), operation.input(1));
+    check.sameShape(operation.input(1), operation.input(2));
   }
 
-  private static final class ArgMinMax extends NamedDefinition {
-    ArgMinMax(OperationCode type) {
-      super(
-          type,
-          Signature.since(V1_2)
-              .inputs(data("input", TYPES), argument("axis", INT32))
-              .outputs(argument("output", TENSOR_INT32)),
-          Trait.DISCONTINUOUS);
-    }
-
-    @Override
-    public List<Shape> infer(OperationView operation) throws ValidationException {
-      Shape input = operation.input(0).shape();
-      int axis = axis(operation.input(1).int32(), input.rank());
-      if (input.dimension(axis) == 0) {
-        throw new ValidationException("there is nothing to choose from along axis " + axis);
+  private static List<Shape> selectShapes(OperationView operation) throws ValidationException {
+    Shape shape = operation.input(0).shape();
+    for (int i = 1; i <= 2; i++) {
+      if (!operation.input(i).shape().equals(shape)) {
+        throw new ValidationException(
+            "shapes differ: " + shape + " and " + operation.input(i).shape());
       }
-      if (input.rank() == 1) {
-        return List.of(Shape.of(1));
-      }
-      int[] dimensions = new int[input.rank() - 1];
-      for (int i = 0; i < dimensions.length; i++) {
-        dimensions[i] = input.dimension(i < axis ? i : i + 1);
-      }
-      return List.of(Shape.of(dimensions));
     }
-
-    @Override
-    public OperationParameters resolve(OperationView operation) throws ValidationException {
-      Shape input = operation.input(0).shape();
-      int axis = axis(operation.input(1).int32(), input.rank());
-      return new Axis(
-          Rearrange.count(input, 0, axis),
-          input.dimension(axis),
-          Rearrange.count(input, axis + 1, input.rank()));
-    }
+    return List.of(shape);
   }
 
-  private static final class TopK extends NamedDefinition {
-    TopK() {
-      super(
-          OperationCode.TOPK_V2,
-          Signature.since(V1_2)
-              .inputs(data("input", TYPES), argument("k", INT32))
-              .outputs(
-                  argument("values", T).quantizedAs("input"), argument("indexes", TENSOR_INT32)),
-          Trait.DISCONTINUOUS);
-    }
+  private static Choice selectParameters(OperationView operation) {
+    return new Choice(
+        rescaling(operation.input(1), operation.output()),
+        rescaling(operation.input(2), operation.output()));
+  }
 
-    @Override
-    public List<Shape> infer(OperationView operation) throws ValidationException {
-      Shape input = operation.input(0).shape();
-      int last = input.rank() - 1;
-      int k = operation.input(1).int32();
-      if (k <= 0 || k > input.dimension(last)) {
-        throw new ValidationException("there are no top " + k + " of rows of " + input);
-      }
-      Shape output = input.with(last, k);
-      return List.of(output, output);
-    }
+  private static Optional<LookupTable> rescaling(OperandView input, OperandView output) {
+    return input.type() == TENSOR_INT32 || input.quantization().equals(output.quantization())
+        ? Optional.empty()
+        : Optional.of(Rescaling.requantize(input, output));
+  }
 
-    @Override
-    public OperationParameters resolve(OperationView operation) {
-      Shape input = operation.input(0).shape();
-      int last = input.rank() - 1;
-      return new Top(
-          Rearrange.count(input, 0, last), input.dimension(last), operation.input(1).int32());
+  private static OperationDefinition extreme(OperationCode type) {
+    return new FunctionDefinition(
+        type,
+        Signature.since(V1_2)
+            .inputs(data("input", TYPES), argument("axis", INT32))
+            .outputs(argument("output", TENSOR_INT32)),
+        Selection::axisShapes,
+        Selection::axisParameters,
+        Trait.DISCONTINUOUS);
+  }
+
+  private static List<Shape> axisShapes(OperationView operation) throws ValidationException {
+    Shape input = operation.input(0).shape();
+    int axis = axis(operation.input(1).int32(), input.rank());
+    if (input.dimension(axis) == 0) {
+      throw new ValidationException("there is nothing to choose from along axis " + axis);
     }
+    if (input.rank() == 1) {
+      return List.of(Shape.of(1));
+    }
+    int[] dimensions = new int[input.rank() - 1];
+    for (int i = 0; i < dimensions.length; i++) {
+      dimensions[i] = input.dimension(i < axis ? i : i + 1);
+    }
+    return List.of(Shape.of(dimensions));
+  }
+
+  private static Axis axisParameters(OperationView operation) throws ValidationException {
+    Shape input = operation.input(0).shape();
+    int axis = axis(operation.input(1).int32(), input.rank());
+    return new Axis(
+        Rearrange.count(input, 0, axis),
+        input.dimension(axis),
+        Rearrange.count(input, axis + 1, input.rank()));
+  }
+
+  private static List<Shape> topShapes(OperationView operation) throws ValidationException {
+    Shape input = operation.input(0).shape();
+    int last = input.rank() - 1;
+    int k = operation.input(1).int32();
+    if (k <= 0 || k > input.dimension(last)) {
+      throw new ValidationException("there are no top " + k + " of rows of " + input);
+    }
+    Shape output = input.with(last, k);
+    return List.of(output, output);
+  }
+
+  private static Top topParameters(OperationView operation) {
+    Shape input = operation.input(0).shape();
+    int last = input.rank() - 1;
+    return new Top(
+        Rearrange.count(input, 0, last), input.dimension(last), operation.input(1).int32());
   }
 }

@@ -21,7 +21,31 @@ public final class Softmax {
   private Softmax() {}
 
   static List<OperationDefinition> definitions() {
-    return List.of(new Probabilities(), new LogProbabilities());
+    return List.of(
+        new FunctionDefinition(
+                OperationCode.SOFTMAX,
+                Signature.since(V1_0)
+                    .inputs(
+                        data("input", TypeLevels.numbers(V1_0)).rank(1, 4),
+                        argument("beta", REAL),
+                        argument("axis", INT32).from(V1_2).orElse(-1))
+                    .outputs(
+                        argument("output", T)
+                            .quantized(Quantization.of(1f / 256, 0))
+                            .shapedAs("input")),
+                Softmax::shapes,
+                Softmax::softmaxParameters)
+            .checkedBy(Softmax::checkSoftmax),
+        new FunctionDefinition(
+            OperationCode.LOG_SOFTMAX,
+            Signature.since(V1_2)
+                .inputs(
+                    data("input", TypeLevels.floats(V1_2)),
+                    argument("beta", REAL),
+                    argument("axis", INT32))
+                .outputs(argument("output", T).shapedAs("input")),
+            Softmax::shapes,
+            Softmax::parameters));
   }
 
   /**
@@ -109,65 +133,24 @@ public final class Softmax {
         input.scale() == 0 ? Optional.empty() : Optional.of(StoredScores.of(beta, input.scale())));
   }
 
-  private static final class Probabilities extends NamedDefinition {
-    Probabilities() {
-      super(
-          OperationCode.SOFTMAX,
-          Signature.since(V1_0)
-              .inputs(
-                  data("input", TypeLevels.numbers(V1_0)).rank(1, 4),
-                  argument("beta", REAL),
-                  argument("axis", INT32).from(V1_2).orElse(-1))
-              .outputs(
-                  argument("output", T).quantized(Quantization.of(1f / 256, 0)).shapedAs("input")));
-    }
-
-    /** Ranks but 2 and 4 came with HAL 1.2. */
-    @Override
-    public void check(OperationView operation, Check check) {
-      OperandView input = operation.input(0);
-      if (input.isRankKnown() && input.shape().rank() % 2 == 1) {
-        check.atLeast(V1_2);
-      }
-    }
-
-    @Override
-    public List<Shape> infer(OperationView operation) throws ValidationException {
-      parameters(operation);
-      return List.of(operation.input(0).shape());
-    }
-
-    @Override
-    public OperationParameters resolve(OperationView operation) throws ValidationException {
-      Parameters parameters = parameters(operation);
-      if (!(parameters.beta() > 0)) {
-        throw new ValidationException("beta must be positive, but is " + parameters.beta());
-      }
-      return parameters;
+  /** Ranks but 2 and 4 came with HAL 1.2. */
+  private static void checkSoftmax(OperationView operation, Check check) {
+    OperandView input = operation.input(0);
+    if (input.isRankKnown() && input.shape().rank() % 2 == 1) {
+      check.atLeast(V1_2);
     }
   }
 
-  private static final class LogProbabilities extends NamedDefinition {
-    LogProbabilities() {
-      super(
-          OperationCode.LOG_SOFTMAX,
-          Signature.since(V1_2)
-              .inputs(
-                  data("input", TypeLevels.floats(V1_2)),
-                  argument("beta", REAL),
-                  argument("axis", INT32))
-              .outputs(argument("output", T).shapedAs("input")));
-    }
+  private static List<Shape> shapes(OperationView operation) throws ValidationException {
+    parameters(operation);
+    return List.of(operation.input(0).shape());
+  }
 
-    @Override
-    public List<Shape> infer(OperationView operation) throws ValidationException {
-      parameters(operation);
-      return List.of(operation.input(0).shape());
+  private static Parameters softmaxParameters(OperationView operation) throws ValidationException {
+    Parameters parameters = parameters(operation);
+    if (!(parameters.beta() > 0)) {
+      throw new ValidationException("beta must be positive, but is " + parameters.beta());
     }
-
-    @Override
-    public OperationParameters resolve(OperationView operation) throws ValidationException {
-      return parameters(operation);
-    }
+    return parameters;
   }
 }

@@ -12,7 +12,7 @@ import static io.thalamus.operations.Argument.data;
 import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Check;
-import io.thalamus.operations.NamedDefinition;
+import io.thalamus.operations.FunctionDefinition;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationParameters;
@@ -35,7 +35,33 @@ public final class DynamicQuantization {
   private DynamicQuantization() {}
 
   static List<OperationDefinition> definitions() {
-    return List.of(new DynamicQuantizeLinear(), new MatMulInteger());
+    return List.of(
+        new FunctionDefinition(
+                ThalamusExtension.DYNAMIC_QUANTIZE_LINEAR,
+                Signature.since(V1_2)
+                    .inputs(data("input", TypeLevels.since(V1_2, TENSOR_FLOAT32)))
+                    .outputs(
+                        argument("output", TENSOR_QUANT8_ASYMM).shapedAs("input"),
+                        argument("scale", TENSOR_FLOAT32),
+                        argument("zero point", TENSOR_QUANT8_ASYMM)),
+                operation -> List.of(operation.input(0).shape(), Shape.of(1), Shape.of(1)),
+                Trait.DISCONTINUOUS)
+            .checkedBy(DynamicQuantization::checkQuantized),
+        new FunctionDefinition(
+                ThalamusExtension.MATMUL_INTEGER,
+                Signature.since(V1_2)
+                    .inputs(
+                        data(
+                            "input",
+                            TypeLevels.since(
+                                V1_2, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED)),
+                        argument("weights", TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED)
+                            .rank(2))
+                    .outputs(argument("output", TENSOR_INT32)),
+                DynamicQuantization::productShapes,
+                DynamicQuantization::productParameters)
+            .inferredOnceKnown(0, 1)
+            .countedBy(DynamicQuantization::productMacs));
   }
 
   /**
@@ -76,92 +102,49 @@ public final class DynamicQuantization {
       int rows, int inputSize, int units, int inputZeroPoint, int weightsZeroPoint)
       implements OperationParameters {}
 
-  private static final class DynamicQuantizeLinear extends NamedDefinition {
-    DynamicQuantizeLinear() {
-      super(
-          ThalamusExtension.DYNAMIC_QUANTIZE_LINEAR,
-          Signature.since(V1_2)
-              .inputs(data("input", TypeLevels.since(V1_2, TENSOR_FLOAT32)))
-              .outputs(
-                  argument("output", TENSOR_QUANT8_ASYMM).shapedAs("input"),
-                  argument("scale", TENSOR_FLOAT32),
-                  argument("zero point", TENSOR_QUANT8_ASYMM)),
-          Trait.DISCONTINUOUS);
-    }
-
-    @Override
-    public void check(OperationView operation, Check check) throws ValidationException {
-      checkPlain(operation.output(0), check);
-      checkPlain(operation.output(2), check);
-    }
-
-    private static void checkPlain(OperandView output, Check check) throws ValidationException {
-      check.that(
-          output.quantization().equals(Quantization.of(1, 0)),
-          "its integers have the scale 1 and the zero point 0, since an execution finds theirs");
-    }
-
-    @Override
-    public List<Shape> infer(OperationView operation) {
-      return List.of(operation.input(0).shape(), Shape.of(1), Shape.of(1));
-    }
+  private static void checkQuantized(OperationView operation, Check check)
+      throws ValidationException {
+    checkPlain(operation.output(0), check);
+    checkPlain(operation.output(2), check);
   }
 
-  private static final class MatMulInteger extends NamedDefinition {
-    MatMulInteger() {
-      super(
-          ThalamusExtension.MATMUL_INTEGER,
-          Signature.since(V1_2)
-              .inputs(
-                  data(
-                      "input",
-                      TypeLevels.since(V1_2, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED)),
-                  argument("weights", TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED).rank(2))
-              .outputs(argument("output", TENSOR_INT32)));
-    }
+  private static void checkPlain(OperandView output, Check check) throws ValidationException {
+    check.that(
+        output.quantization().equals(Quantization.of(1, 0)),
+        "its integers have the scale 1 and the zero point 0, since an execution finds theirs");
+  }
 
-    @Override
-    public OptionalLong macs(OperationView operation) {
-      boolean areKnown =
-          operation.inputs().size() > 1
-              && operation.outputs().size() == 1
-              && operation.input(1).isShapeKnown()
-              && operation.output().isShapeKnown();
-      return areKnown
-          ? OptionalLong.of(
-              operation.output().shape().elementCount() * operation.input(1).shape().dimension(0))
-          : OptionalLong.empty();
-    }
+  private static OptionalLong productMacs(OperationView operation) {
+    boolean areKnown =
+        operation.inputs().size() > 1
+            && operation.outputs().size() == 1
+            && operation.input(1).isShapeKnown()
+            && operation.output().isShapeKnown();
+    return areKnown
+        ? OptionalLong.of(
+            operation.output().shape().elementCount() * operation.input(1).shape().dimension(0))
+        : OptionalLong.empty();
+  }
 
-    @Override
-    public void check(OperationView operation, Check check) throws ValidationException {
-      if (areShapesKnown(operation, 0, 1)) {
-        infer(operation);
-      }
+  private static List<Shape> productShapes(OperationView operation) throws ValidationException {
+    Shape input = operation.input(0).shape();
+    Shape weights = operation.input(1).shape();
+    int last = input.rank() - 1;
+    if (last < 0 || weights.dimension(0) != input.dimension(last)) {
+      throw new ValidationException("input " + input + " does not fit weights " + weights);
     }
+    return List.of(input.with(last, weights.dimension(1)));
+  }
 
-    @Override
-    public List<Shape> infer(OperationView operation) throws ValidationException {
-      Shape input = operation.input(0).shape();
-      Shape weights = operation.input(1).shape();
-      int last = input.rank() - 1;
-      if (last < 0 || weights.dimension(0) != input.dimension(last)) {
-        throw new ValidationException("input " + input + " does not fit weights " + weights);
-      }
-      return List.of(input.with(last, weights.dimension(1)));
-    }
-
-    @Override
-    public OperationParameters resolve(OperationView operation) {
-      Shape input = operation.input(0).shape();
-      Shape weights = operation.input(1).shape();
-      int size = weights.dimension(0);
-      return new IntegerProduct(
-          size == 0 ? 0 : Math.toIntExact(input.elementCount() / size),
-          size,
-          weights.dimension(1),
-          operation.input(0).zeroPoint(),
-          operation.input(1).zeroPoint());
-    }
+  private static IntegerProduct productParameters(OperationView operation) {
+    Shape input = operation.input(0).shape();
+    Shape weights = operation.input(1).shape();
+    int size = weights.dimension(0);
+    return new IntegerProduct(
+        size == 0 ? 0 : Math.toIntExact(input.elementCount() / size),
+        size,
+        weights.dimension(1),
+        operation.input(0).zeroPoint(),
+        operation.input(1).zeroPoint());
   }
 }

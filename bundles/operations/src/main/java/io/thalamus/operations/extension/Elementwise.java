@@ -31,7 +31,10 @@ public final class Elementwise {
   static List<OperationDefinition> definitions() {
     List<OperationDefinition> pairs =
         List.of(
-            new SquaredDifference(),
+            ElementwiseDefinition.of(
+                ThalamusExtension.SQUARED_DIFFERENCE,
+                pairOf(NUMBERS.andSince(V1_2, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED)),
+                Elementwise::squareParameters),
             pair(ThalamusExtension.FLOOR_DIV, NUMBERS, Trait.DISCONTINUOUS),
             pair(ThalamusExtension.ATAN2, TypeLevels.floats(V1_2), Trait.DISCONTINUOUS),
             pair(ThalamusExtension.BITWISE_XOR, TypeLevels.since(V1_2, TENSOR_INT32)),
@@ -95,18 +98,9 @@ public final class Elementwise {
     }
   }
 
-  private static final class SquaredDifference extends ElementwiseDefinition {
-    SquaredDifference() {
-      super(
-          ThalamusExtension.SQUARED_DIFFERENCE,
-          pairOf(NUMBERS.andSince(V1_2, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED)));
-    }
-
-    @Override
-    public OperationParameters resolve(OperationView operation) {
-      return operation.output().scale() == 0
-          ? OperationParameters.NONE
-          : QuantizedSquare.of(operation);
-    }
+  private static OperationParameters squareParameters(OperationView operation) {
+    return operation.output().scale() == 0
+        ? OperationParameters.NONE
+        : QuantizedSquare.of(operation);
   }
 }

@@ -11,7 +11,7 @@ import static io.thalamus.operations.ArgumentType.T;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Check;
-import io.thalamus.operations.NamedDefinition;
+import io.thalamus.operations.FunctionDefinition;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationParameters;
 import io.thalamus.operations.OperationView;
@@ -25,6 +25,10 @@ import java.util.Set;
 
 /** Operations that choose elements by indexes: GATHER_ND and SCATTER_ND. */
 public final class Selection {
+  private static final int INDEXES = 1;
+  private static final int UPDATES = 2;
+  private static final int UPDATE = 3;
+
   /** Types that SCATTER_ND computes with. */
   private static final Set<OperandCode> NUMBERS =
       Set.of(OperandCode.TENSOR_FLOAT32, OperandCode.TENSOR_FLOAT16, TENSOR_INT32);
@@ -32,7 +36,29 @@ public final class Selection {
   private Selection() {}
 
   static List<OperationDefinition> definitions() {
-    return List.of(new GatherNd(), new ScatterNd());
+    return List.of(
+        new FunctionDefinition(
+                ThalamusExtension.GATHER_ND,
+                Signature.since(V1_2)
+                    .inputs(data("input", Rearrange.MOVABLE), argument("indexes", TENSOR_INT32))
+                    .outputs(argument("output", T).quantizedAs("input")),
+                Selection::gatherShapes,
+                Selection::gatherParameters,
+                Trait.DATA_MOVEMENT)
+            .inferredOnceKnown(0, INDEXES),
+        new FunctionDefinition(
+                ThalamusExtension.SCATTER_ND,
+                Signature.since(V1_2)
+                    .inputs(
+                        data("input", Rearrange.MOVABLE),
+                        argument("indexes", TENSOR_INT32),
+                        argument("updates", T).quantizedAs("input"),
+                        argument("update", INT32))
+                    .outputs(argument("output", T).quantizedAs("input").shapedAs("input")),
+                Selection::scatterShapes,
+                Selection::scatterParameters)
+            .checkedBy(Selection::checkScatter)
+            .inferredOnceKnown(0, INDEXES, UPDATES));
   }
 
   /**
@@ -128,98 +154,52 @@ public final class Selection {
         sliceSize);
   }
 
-  private static final class GatherNd extends NamedDefinition {
-    private static final int INDEXES = 1;
-
-    GatherNd() {
-      super(
-          ThalamusExtension.GATHER_ND,
-          Signature.since(V1_2)
-              .inputs(data("input", Rearrange.MOVABLE), argument("indexes", TENSOR_INT32))
-              .outputs(argument("output", T).quantizedAs("input")),
-          Trait.DATA_MOVEMENT);
+  private static List<Shape> gatherShapes(OperationView operation) throws ValidationException {
+    int[] dimensions = slices(operation.input(0).shape(), operation.input(INDEXES).shape());
+    if (dimensions.length == 0) {
+      throw new ValidationException(
+          "one tuple of indexes for all dimensions gives a scalar; give the indexes rank 2");
     }
+    return List.of(Shape.of(dimensions));
+  }
 
-    @Override
-    public void check(OperationView operation, Check check) throws ValidationException {
-      if (areShapesKnown(operation, 0, INDEXES)) {
-        infer(operation);
-      }
+  private static Slices gatherParameters(OperationView operation) throws ValidationException {
+    return resolved(operation.input(0).shape(), operation.input(INDEXES).shape());
+  }
+
+  private static Update update(OperationView operation) throws ValidationException {
+    int code = operation.input(UPDATE).int32();
+    Update[] all = Update.values();
+    if (code < 0 || code >= all.length) {
+      throw new ValidationException("there is no update " + code);
     }
-
-    @Override
-    public List<Shape> infer(OperationView operation) throws ValidationException {
-      int[] dimensions = slices(operation.input(0).shape(), operation.input(INDEXES).shape());
-      if (dimensions.length == 0) {
-        throw new ValidationException(
-            "one tuple of indexes for all dimensions gives a scalar; give the indexes rank 2");
-      }
-      return List.of(Shape.of(dimensions));
+    OperandCode type = (OperandCode) operation.input(0).type();
+    if (all[code] != Update.REPLACE && !NUMBERS.contains(type)) {
+      throw new ValidationException(type.text() + " can only be replaced");
     }
+    return all[code];
+  }
 
-    @Override
-    public OperationParameters resolve(OperationView operation) throws ValidationException {
-      return resolved(operation.input(0).shape(), operation.input(INDEXES).shape());
+  private static void checkScatter(OperationView operation, Check check)
+      throws ValidationException {
+    if (operation.input(UPDATE).value().isPresent()) {
+      update(operation);
     }
   }
 
-  private static final class ScatterNd extends NamedDefinition {
-    private static final int INDEXES = 1;
-    private static final int UPDATES = 2;
-    private static final int UPDATE = 3;
-
-    ScatterNd() {
-      super(
-          ThalamusExtension.SCATTER_ND,
-          Signature.since(V1_2)
-              .inputs(
-                  data("input", Rearrange.MOVABLE),
-                  argument("indexes", TENSOR_INT32),
-                  argument("updates", T).quantizedAs("input"),
-                  argument("update", INT32))
-              .outputs(argument("output", T).quantizedAs("input").shapedAs("input")));
+  private static List<Shape> scatterShapes(OperationView operation) throws ValidationException {
+    Shape data = operation.input(0).shape();
+    int[] slices = slices(data, operation.input(INDEXES).shape());
+    Shape updates = operation.input(UPDATES).shape();
+    if (!Arrays.equals(slices, updates.toArray())) {
+      throw new ValidationException(
+          "updates are " + updates + ", but by the indexes must be " + Arrays.toString(slices));
     }
+    return List.of(data);
+  }
 
-    private static Update update(OperationView operation) throws ValidationException {
-      int code = operation.input(UPDATE).int32();
-      Update[] all = Update.values();
-      if (code < 0 || code >= all.length) {
-        throw new ValidationException("there is no update " + code);
-      }
-      OperandCode type = (OperandCode) operation.input(0).type();
-      if (all[code] != Update.REPLACE && !NUMBERS.contains(type)) {
-        throw new ValidationException(type.text() + " can only be replaced");
-      }
-      return all[code];
-    }
-
-    @Override
-    public void check(OperationView operation, Check check) throws ValidationException {
-      if (operation.input(UPDATE).value().isPresent()) {
-        update(operation);
-      }
-      if (areShapesKnown(operation, 0, INDEXES, UPDATES)) {
-        infer(operation);
-      }
-    }
-
-    @Override
-    public List<Shape> infer(OperationView operation) throws ValidationException {
-      Shape data = operation.input(0).shape();
-      int[] slices = slices(data, operation.input(INDEXES).shape());
-      Shape updates = operation.input(UPDATES).shape();
-      if (!Arrays.equals(slices, updates.toArray())) {
-        throw new ValidationException(
-            "updates are " + updates + ", but by the indexes must be " + Arrays.toString(slices));
-      }
-      return List.of(data);
-    }
-
-    @Override
-    public OperationParameters resolve(OperationView operation) throws ValidationException {
-      return new Scattered(
-          resolved(operation.input(0).shape(), operation.input(INDEXES).shape()),
-          update(operation));
-    }
+  private static Scattered scatterParameters(OperationView operation) throws ValidationException {
+    return new Scattered(
+        resolved(operation.input(0).shape(), operation.input(INDEXES).shape()), update(operation));
   }
 }
