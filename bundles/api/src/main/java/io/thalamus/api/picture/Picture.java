@@ -20,16 +20,28 @@ import java.util.Optional;
  * was made of.
  */
 public final class Picture {
+  /** Of type TYPE_INT_RGB. */
   private final BufferedImage image;
+
+  /** The pixels of the image, which takes long to answer for a single one. */
+  private final int[] pixels;
 
   private Picture(BufferedImage image) {
     this.image = image;
+    pixels = pixels(image);
+  }
+
+  private static int[] pixels(BufferedImage image) {
+    return ((DataBufferInt) image.getRaster().getDataBuffer()).getData();
   }
 
   /** A picture of pixels {@code 0xRRGGBB}, row by row, which are copied. */
   public static Picture of(int width, int height, int[] pixels) {
     BufferedImage image = new BufferedImage(width, height, BufferedImage.TYPE_INT_RGB);
-    image.setRGB(0, 0, width, height, pixels, 0, width);
+    int[] own = pixels(image);
+    for (int i = 0; i < own.length; i++) {
+      own[i] = pixels[i] & 0xFFFFFF;
+    }
     return new Picture(image);
   }
 
@@ -66,10 +78,11 @@ public final class Picture {
       // in files they are already as RGB would be.
       int shift = source.getType() == BufferedImage.TYPE_USHORT_GRAY ? 8 : 0;
       int[] samples = new int[width];
+      int[] pixels = pixels(image);
       for (int y = 0; y < height; y++) {
         source.getRaster().getSamples(0, y, width, 1, 0, samples);
         for (int x = 0; x < width; x++) {
-          image.setRGB(x, y, (samples[x] >> shift) * 0x010101);
+          pixels[y * width + x] = (samples[x] >> shift) * 0x010101;
         }
       }
       return new Picture(image);
@@ -156,7 +169,7 @@ public final class Picture {
 
   /** The pixel {@code 0xRRGGBB} at a place. */
   public int rgb(int x, int y) {
-    return image.getRGB(x, y) & 0xFFFFFF;
+    return pixels[y * width() + x] & 0xFFFFFF;
   }
 
   /** Brightness from 0 to 255 by the weights of ITU-R BT.601; gray stays what it is. */
@@ -190,16 +203,15 @@ public final class Picture {
   private Picture halved() {
     int width = width() / 2;
     int height = height() / 2;
-    int[] from = ((DataBufferInt) image.getRaster().getDataBuffer()).getData();
     int row = width();
     int[] to = new int[width * height];
     for (int y = 0; y < height; y++) {
       for (int x = 0; x < width; x++) {
         int corner = 2 * y * row + 2 * x;
-        int a = from[corner];
-        int b = from[corner + 1];
-        int c = from[corner + row];
-        int d = from[corner + row + 1];
+        int a = pixels[corner];
+        int b = pixels[corner + 1];
+        int c = pixels[corner + row];
+        int d = pixels[corner + row + 1];
         int pixel = 0;
         for (int shift = 16; shift >= 0; shift -= 8) {
           int sum =
