@@ -13,9 +13,9 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * <p>A collector starts when the heap is full, and does not see how much hangs outside on a few
  * small objects: a program that runs networks in a loop would hold gigabytes before the first
- * collection. When much was allocated since the last one, as many bytes are therefore allocated and
- * dropped on the heap too: the next collection of the young generation comes as early as if tensors
- * were arrays. Thread-safe.
+ * collection. When much was allocated since the last one, bytes are therefore allocated and dropped
+ * on the heap too, first a quarter as many, then as many: the next collection of the young
+ * generation comes nearly as early as if tensors were arrays. Thread-safe.
  */
 final class TensorMemory {
   private static final long ALIGNMENT = 64;
@@ -81,8 +81,11 @@ final class TensorMemory {
       uncollected = new WeakReference<>(new Object());
       ALLOCATED.set(0);
     }
-    if (ALLOCATED.addAndGet(bytes) > UNNOTICED) {
-      for (long left = bytes; left > 0; left -= DROPPED) {
+    long allocated = ALLOCATED.addAndGet(bytes);
+    if (allocated > UNNOTICED) {
+      // Not all at first: a small heap would be collected for each of a few large tensors.
+      long own = allocated > 2 * UNNOTICED ? bytes : bytes / 4;
+      for (long left = own; left > 0; left -= DROPPED) {
         dropped = new byte[(int) Math.min(left, DROPPED)];
       }
     }
