@@ -299,7 +299,7 @@ class FamiliesTest {
       OperandCode type = pickType();
       int batches = random.pick(1, 1, 2, 3, 4, 5, 9);
       int size = random.pick(1, 2, 7, 16, 33, 100, 513, 1100);
-      int units = random.pick(1, 3, 15, 16, 17, 33, 63, 64, 65, 100, 128, 200);
+      int units = random.pick(1, 3, 15, 16, 17, 33, 63, 64, 65, 100, 120, 128, 150);
       Quantization in = quantization(type);
       OperationCode dense = OperationCode.FULLY_CONNECTED;
       Quantization some = quantization(type);

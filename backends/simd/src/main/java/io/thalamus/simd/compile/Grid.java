@@ -2,7 +2,6 @@
 package io.thalamus.simd.compile;
 
 import io.thalamus.simd.kernel.Clamp;
-import io.thalamus.simd.kernel.PackedMatrix;
 import io.thalamus.simd.kernel.Product;
 import io.thalamus.simd.kernel.Rows;
 import io.thalamus.simd.program.Budget;
@@ -50,7 +49,7 @@ public record Grid(int rows, int columns, int blockRows, int blockColumns) {
     int columnBlocks =
         Math.clamp(tiles / rowBlocks, 1, budget.threads() * COLUMN_BLOCKS_PER_THREAD);
     int blockColumns =
-        Math.min(columns, roundUp(Math.ceilDiv(columns, columnBlocks), PackedMatrix.WIDE));
+        Math.min(columns, roundUp(Math.ceilDiv(columns, columnBlocks), Product.UNIT));
     return new Grid(rows, columns, blockRows, blockColumns);
   }
 

@@ -102,7 +102,13 @@ public final class Product {
     if (rows.count == 1) {
       int wide = PackedMatrix.SINGLE;
       for (; column + wide <= Math.min(endColumn, right.columns()); column += wide) {
-        single(rows, 0, firstDepth, depth, start, column, clamp);
+        if (bytes == null) {
+          single(rows, 0, firstDepth, depth, start, column, clamp);
+        } else {
+          int from = column * right.rows() + firstDepth * wide;
+          int to = rows.resultAt + column;
+          MatrixKernels.singleOfBytes(rows.left, rows.leftAt, bytes, from, depth, rows.result, to);
+        }
       }
     }
     for (; column < endColumn; column += right.width(column)) {
@@ -243,12 +249,6 @@ public final class Product {
 
   private void single(
       Rows rows, int row, int firstDepth, int depth, float[] start, int column, Clamp clamp) {
-    if (bytes != null) {
-      int from = column * right.rows() + firstDepth * PackedMatrix.SINGLE;
-      int to = rows.resultAt + column;
-      MatrixKernels.singleOfBytes(rows.left, rows.leftAt, bytes, from, depth, rows.result, to);
-      return;
-    }
     float[] added = rows.added == null ? zeros : rows.added;
     float[] left = rows.left;
     float[] result = rows.result;
