@@ -2,6 +2,7 @@
 package io.thalamus.benchmarks.zoo;
 
 import io.thalamus.api.CompilationOptions;
+import io.thalamus.api.Inference;
 import io.thalamus.api.Network;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.Tensor;
@@ -82,7 +83,10 @@ final class Ours implements Peer, AutoCloseable {
       note += " (" + String.join(" ", new TreeSet<>(left)) + ")";
     }
     return new Loaded() {
-      private Tensor[] given = {};
+      /** In the same buffers again, as the peers' interpreters execute. */
+      private final Inference inference = new Inference(network.compilation());
+
+      private List<Tensor> given = List.of();
 
       @Override
       public List<Value> run(List<double[]> numbers) throws Exception {
@@ -94,8 +98,8 @@ final class Ours implements Peer, AutoCloseable {
                   operand, Value.of(Elements.of(operand.type()), operand.shape(), values).bytes()));
         }
         List<Value> outputs = new ArrayList<>();
-        given = tensors.toArray(Tensor[]::new);
-        for (Tensor output : network.run(given).outputs()) {
+        given = tensors;
+        for (Tensor output : network.run(given.toArray(Tensor[]::new)).outputs()) {
           outputs.add(
               new Value(
                   Elements.of(output.type()),
@@ -109,7 +113,7 @@ final class Ours implements Peer, AutoCloseable {
       @Override
       public long again() throws Exception {
         long start = System.nanoTime();
-        network.run(given);
+        inference.run(given);
         return System.nanoTime() - start;
       }
 
