@@ -152,10 +152,7 @@ public final class Network implements AutoCloseable {
       }
       return run(all);
     }
-    Map<String, Shape> shapes =
-        loaded.file().openInputs().isEmpty()
-            ? Map.of()
-            : loaded.file().shapesForValues(Arrays.stream(inputs).map(Tensor::shape).toList());
+    Map<String, Shape> shapes = otherShapes(Arrays.asList(inputs));
     if (shapes.isEmpty()) {
       return labelled(compilation.run(inputs));
     }
@@ -185,11 +182,7 @@ public final class Network implements AutoCloseable {
       throws NeuralNetworksException {
     Map<String, Shape> shapes = Map.of();
     if (operands.stream().allMatch(operand -> inputs.containsKey(operand.name()))) {
-      shapes =
-          loaded
-              .file()
-              .shapesForValues(
-                  operands.stream().map(operand -> inputs.get(operand.name()).shape()).toList());
+      shapes = otherShapes(operands.stream().map(operand -> inputs.get(operand.name())).toList());
     }
     if (shapes.isEmpty()) {
       return labelled(compilation.run(inputs));
@@ -202,6 +195,13 @@ public final class Network implements AutoCloseable {
       }
       return labelled(other.value().compilation.run(taken));
     }
+  }
+
+  /** Returns the dimensions for which the model is to be read again; empty if it takes these. */
+  private Map<String, Shape> otherShapes(List<Tensor> inputs) {
+    return loaded.file().openInputs().isEmpty()
+        ? Map.of()
+        : loaded.file().shapesForValues(inputs.stream().map(Tensor::shape).toList());
   }
 
   /** Executes with real numbers, one array for each input; a quantized input stores integers. */

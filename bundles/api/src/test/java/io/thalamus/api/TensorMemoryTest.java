@@ -7,6 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** The memory of tensors that nobody refers to any more. */
@@ -35,5 +39,38 @@ class TensorMemoryTest {
       TensorMemory.allocate(BYTES).fill((byte) -1);
     }
     assertEquals(5, part.get(ValueLayout.JAVA_LONG, 0));
+  }
+
+  /** Small ones share pieces of memory, which threads take parts of at the same time. */
+  @Test
+  void smallOnesAreZeroAndApart() throws Exception {
+    List<MemorySegment> all = Collections.synchronizedList(new ArrayList<>());
+    List<Thread> threads = new ArrayList<>();
+    for (int thread = 1; thread <= 4; thread++) {
+      byte mark = (byte) thread;
+      threads.add(Thread.ofPlatform().start(() -> allocate(mark, all)));
+    }
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    assertEquals(4 * 3000, all.size());
+    all.sort(Comparator.comparingLong(MemorySegment::address));
+    long end = 0;
+    for (MemorySegment each : all) {
+      assertEquals(0, each.address() % 64);
+      assertTrue(each.address() >= end, "two tensors overlap");
+      end = each.address() + each.byteSize();
+    }
+  }
+
+  private static void allocate(byte mark, List<MemorySegment> all) {
+    for (int i = 0; i < 3000; i++) {
+      MemorySegment next = TensorMemory.allocate(i % 1100);
+      if (next.mismatch(MemorySegment.ofArray(new byte[i % 1100])) >= 0) {
+        return;
+      }
+      next.fill(mark);
+      all.add(next);
+    }
   }
 }

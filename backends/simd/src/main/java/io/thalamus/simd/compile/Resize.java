@@ -4,6 +4,7 @@ package io.thalamus.simd.compile;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 
 import io.thalamus.driver.OperationTable;
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.DataLayout;
 import io.thalamus.operations.ElementTypes;
@@ -79,6 +80,9 @@ public final class Resize {
     private final int inputLine;
     private final int inputHeight;
 
+    /** Of the stored results; null for floats. */
+    private final IntRange range;
+
     Lines(boolean isBilinear, Parameters parameters, Tensor input, Tensor output, Budget budget) {
       DataLayout layout = parameters.layout();
       int height = layout.height(output.shape());
@@ -95,6 +99,7 @@ public final class Resize {
       columns = Cells.of(isBilinear, parameters.width(), width);
       inputLine = cell * layout.width(input.shape());
       inputHeight = layout.height(input.shape());
+      range = input.isFloat() ? null : IntRange.of((OperandCode) output.view().type());
     }
 
     /** Bytes are resized as floats: two lines, and the one between them. */
@@ -154,9 +159,7 @@ public final class Resize {
       for (int i = 0; i < count; i++) {
         ints[i] = (int) (floats[between + i] + 0.5f);
       }
-      int least = flip == 0 ? Byte.MIN_VALUE : 0;
-      IntRange range = new IntRange(least, least + 255);
-      Lanes.toBytes(isScalar, ints, 0, least, range, frame.bytes(output), to, count);
+      Lanes.toBytes(isScalar, ints, 0, range.min(), range, frame.bytes(output), to, count);
     }
 
     /** The same of floats. */

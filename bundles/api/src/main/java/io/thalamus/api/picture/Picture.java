@@ -13,6 +13,7 @@ import java.awt.image.DataBufferInt;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -167,9 +168,13 @@ public final class Picture {
     return image.getHeight();
   }
 
-  /** The pixel {@code 0xRRGGBB} at a place. */
+  /**
+   * The pixel {@code 0xRRGGBB} at a place.
+   *
+   * @throws IndexOutOfBoundsException beside the picture
+   */
   public int rgb(int x, int y) {
-    return pixels[y * width() + x] & 0xFFFFFF;
+    return pixels[y * width() + Objects.checkIndex(x, width())] & 0xFFFFFF;
   }
 
   /** Brightness from 0 to 255 by the weights of ITU-R BT.601; gray stays what it is. */

@@ -76,8 +76,8 @@ public record PictureLayout(int height, int width, int channels, boolean channel
         Tensor.allocate(
             input, shape.rank() > 1 && shape.dimension(0) == 0 ? shape.with(0, 1) : shape);
     Picture fitted = picture.resize(width, height);
+    Tensor levels = Tensor.allocate(input, Shape.of(256));
     for (int channel = 0; channel < channels; channel++) {
-      Tensor levels = Tensor.allocate(input, Shape.of(256));
       for (int value = 0; value < 256; value++) {
         levels.storeReal(value, normalization.apply(value, channel));
       }
