@@ -42,15 +42,33 @@ public record Sums(Finish finish, int vectors, int channels, int step, boolean a
 
   /** Sets the sums of a block to the bias at r8; to 0 where factors come first. */
   void begin(Emitter emitter, int rows) {
-    Assembler a = emitter.assembler();
+    if (areBytes) {
+      clear(emitter, 0, rows);
+      return;
+    }
+    for (int row = 0; row < rows; row++) {
+      for (int v = 0; v < vectors; v++) {
+        emitter.assembler().load(Move.VMOVUPS, sum(emitter, row, v), bias(emitter, v));
+      }
+    }
+  }
+
+  /** Sets more sums, of rows that are none, to 0. */
+  void clear(Emitter emitter, int first, int end) {
+    for (int row = first; row < end; row++) {
+      for (int v = 0; v < vectors; v++) {
+        Vector sum = sum(emitter, row, v);
+        emitter.assembler().emit(Binary.VXORPS, sum, sum, sum);
+      }
+    }
+  }
+
+  /** Adds to the sums of the first rows those of as many rows behind them. */
+  void add(Emitter emitter, int rows) {
     for (int row = 0; row < rows; row++) {
       for (int v = 0; v < vectors; v++) {
         Vector sum = sum(emitter, row, v);
-        if (areBytes) {
-          a.emit(Binary.VXORPS, sum, sum, sum);
-        } else {
-          a.load(Move.VMOVUPS, sum, bias(emitter, v));
-        }
+        emitter.assembler().emit(Binary.VADDPS, sum, sum, sum(emitter, rows + row, v));
       }
     }
   }
