@@ -1,28 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd;
 
+import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.thalamus.cpu.CpuDevice;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
+import io.thalamus.operations.FusedActivation;
 import io.thalamus.tck.check.TestGraph;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Dense 8-bit layers of one row, whose weights are bytes: of so many results that threads divide
- * them, and of so many inputs that their sums have parts.
+ * Dense layers of one row: of so many results that threads divide them, of so few that their sums
+ * are divided, and of so many inputs that their sums have parts. 8-bit ones, whose weights are
+ * bytes, as the reference; floats by the formula in double.
  */
 @Tag("widths")
 class SingleRowTest {
   private static final int[] UNITS = {31, 64, 90, 120, 150, 177, 208, 250, 300};
   private static final int[] SIZES = {7, 512, 1100, 2300};
+  private static final int[] FEW_UNITS = {1, 8, 15, 17, 32, 33, 49, 63, 65, 81, 130};
+  private static final int[] FEW_INPUTS = {1, 2, 3, 4, 6, 511, 515, 1026};
 
   @Test
   void equalsTheReference() throws DeviceException {
@@ -33,6 +39,48 @@ class SingleRowTest {
           check(simd, random, TENSOR_QUANT8_ASYMM, units, size);
           check(simd, random, TENSOR_QUANT8_ASYMM_SIGNED, units, size);
         }
+      }
+    }
+  }
+
+  @Test
+  void floatsFollowTheFormula() throws DeviceException {
+    Seeded random = new Seeded(SingleRowTest.class);
+    try (Twins simd = new Twins()) {
+      for (int units : FEW_UNITS) {
+        for (int size : FEW_INPUTS) {
+          checkFloats(simd, random, units, size);
+        }
+      }
+    }
+  }
+
+  private static void checkFloats(Twins simd, Seeded random, int units, int size)
+      throws DeviceException {
+    float[] weights = random.floats(1, units * size);
+    float[] values = random.floats(1, size);
+    float[] bias = random.floats(1, units);
+    try (TestGraph graph = new TestGraph()) {
+      graph.operation(
+          OperationCode.FULLY_CONNECTED,
+          List.of(
+              graph.input(TENSOR_FLOAT32, Quantization.NONE, 1, size),
+              graph.constant(
+                  TENSOR_FLOAT32, Quantization.NONE, TestGraph.bytes(weights), units, size),
+              graph.constant(TENSOR_FLOAT32, Quantization.NONE, TestGraph.bytes(bias), units),
+              graph.int32(FusedActivation.RELU.code())),
+          graph.output(TENSOR_FLOAT32, Quantization.NONE, 1, units));
+      String name = size + "x" + units;
+      float[] got = TestGraph.floats(simd.run(graph.model(), name, TestGraph.bytes(values)));
+      for (int unit = 0; unit < units; unit++) {
+        double wanted = bias[unit];
+        double magnitude = Math.abs(wanted);
+        for (int i = 0; i < size; i++) {
+          double product = (double) values[i] * weights[unit * size + i];
+          wanted += product;
+          magnitude += Math.abs(product);
+        }
+        assertEquals(Math.max(0, wanted), got[unit], 1e-6 * magnitude, name + ", unit " + unit);
       }
     }
   }

@@ -54,7 +54,10 @@ final class GroupedProduct implements Step {
       products[group] =
           new FloatProduct(
               patches.of(group * channels, channels),
-              new Product(weights.matrix(), Arrays.copyOfRange(bias, first, first + columns)),
+              new Product(
+                  weights.matrix(),
+                  Arrays.copyOfRange(bias, first, first + columns),
+                  patches.rows()),
               node.added().isPresent() ? tensors.get(node.added().getAsInt()) : null,
               output,
               groups * columns,

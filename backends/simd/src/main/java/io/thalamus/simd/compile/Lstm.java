@@ -153,7 +153,7 @@ public final class Lstm {
             new Product(
                 Products.packed(node, tensors, gate.weights()), isNormalized ? zeros : bias));
         PackedMatrix recurrent = Products.packed(node, tensors, gate.recurrentWeights());
-        states.add(new Product(recurrent, zeros));
+        states.add(new Product(recurrent, zeros, 1));
         peepholes.add(gate.peephole() < 0 ? null : floats(node, gate.peephole()));
         norms.add(isNormalized ? factors(floats(node, gate.norm()), bias) : null);
       }
@@ -176,7 +176,8 @@ public final class Lstm {
       boolean hasBias = cell.projectionBias() >= 0;
       return new Product(
           Products.packed(node, tensors, cell.projectionWeights()),
-          hasBias ? floats(node, cell.projectionBias()) : new float[cell.outputs()]);
+          hasBias ? floats(node, cell.projectionBias()) : new float[cell.outputs()],
+          1);
     }
 
     private static float[] floats(Node node, int input) {

@@ -40,7 +40,7 @@ public final class Products {
     if (quantized.isEmpty()) {
       return new FloatProduct(
           patches,
-          new Product(packed(node, tensors, 1), Stored.floats(bias)),
+          new Product(packed(node, tensors, 1), Stored.floats(bias), patches.rows()),
           node.added().isPresent() ? tensors.get(node.added().getAsInt()) : null,
           output,
           Clamp.of(node.activation()),

@@ -72,7 +72,7 @@ final class Svdf {
           parameters,
           Grid.of(1, parameters.filters(), parameters.inputSize(), budget).leftFloats(),
           new Product(
-              Products.packed(node, tensors, FEATURE_WEIGHTS), new float[parameters.filters()]),
+              Products.packed(node, tensors, FEATURE_WEIGHTS), new float[parameters.filters()], 1),
           tensors.input(node, INPUT),
           tensors.input(node, TIME_WEIGHTS),
           parameters.hasBias() ? tensors.input(node, BIAS) : null,

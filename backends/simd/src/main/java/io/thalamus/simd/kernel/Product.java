@@ -26,9 +26,22 @@ public final class Product {
   /** The weights for a single row, without bias, where they are bytes; else null. */
   private final byte[] bytes;
 
-  /** A product; the bias is by column. */
+  /** True if the left matrix never has more than one row. */
+  private final boolean isSingle;
+
+  /** A product with any number of rows; the bias is by column. */
   public Product(PackedMatrix right, float[] bias) {
-    this(right, bias, null);
+    this(right, bias, 0);
+  }
+
+  /**
+   * A product; the bias is by column.
+   *
+   * @param rows that the left matrix has at most, or 0 for any number. No number of tiles changes
+   *     how the sums of a single one are divided.
+   */
+  public Product(PackedMatrix right, float[] bias, int rows) {
+    this(right, bias, rows, null);
   }
 
   /**
@@ -38,11 +51,12 @@ public final class Product {
    *     quarter is read if its elements are bytes.
    */
   public static Product ofIntegers(PackedMatrix right, int rows) {
-    return new Product(right, new float[right.columns()], rows == 1 ? right.singles() : null);
+    return new Product(right, new float[right.columns()], rows, rows == 1 ? right.singles() : null);
   }
 
-  private Product(PackedMatrix right, float[] bias, byte[] bytes) {
+  private Product(PackedMatrix right, float[] bias, int rows, byte[] bytes) {
     this.right = right;
+    this.isSingle = rows == 1;
     this.bytes = bytes;
     this.bias = Arrays.copyOf(bias, bias.length + 2 * Lanes.SLACK);
     this.zeros = new float[bias.length + 2 * Lanes.SLACK];
@@ -94,8 +108,9 @@ public final class Product {
             rows.panel,
             0,
             depth * width);
+        int parts = isDivided(column) ? SingleKernels.PARTS : 1;
         ScalarKernels.product(
-            rows, rows.panel, 0, width, depth, start, zeros, column, present, clamp);
+            rows, rows.panel, parts, width, depth, start, zeros, column, present, clamp);
       }
       return;
     }
@@ -114,6 +129,13 @@ public final class Product {
     for (; column < endColumn; column += right.width(column)) {
       panel(rows, firstDepth, depth, start, column, clamp);
     }
+  }
+
+  /** Returns true if the sums of a panel, which has one row then, are those of parts. */
+  private boolean isDivided(int column) {
+    int wide = PackedMatrix.SINGLE;
+    boolean isWide = column / wide * wide + wide <= right.columns();
+    return isSingle && !isWide && right.width(column) <= 2 * Lanes.COUNT;
   }
 
   /** All rows times the panel that begins at a column. */
@@ -182,13 +204,50 @@ public final class Product {
     }
     float[] tile = rows.tile;
     int before = -column;
-    kernel(
-        rows, first, 1, panel, depth, start, column, added, addedAt, addedRow, tile, before, wide,
-        clamp);
+    if (count == 1 && (isDivided(column) || right.width(column) == PackedMatrix.SINGLE)) {
+      int from = rows.leftAt + first * Rows.DISTANCE;
+      row(rows.left, from, panel, depth, start, column, added, addedAt, tile, before, clamp);
+    } else {
+      kernel(
+          rows, first, 1, panel, depth, start, column, added, addedAt, addedRow, tile, before, wide,
+          clamp);
+    }
     float[] result = rows.result;
     int next = rows.resultDistance;
     int resultAt = rows.resultAt + first * next + column;
     Lanes.copyExactly(tile, 0, wide, result, resultAt, next, present, count);
+  }
+
+  /** One row with a panel whose sums are divided, or which is as wide as a single one can be. */
+  private void row(
+      float[] left,
+      int leftAt,
+      long panel,
+      int depth,
+      float[] start,
+      int column,
+      float[] added,
+      int addedAt,
+      float[] result,
+      int resultAt,
+      Clamp clamp) {
+    MemorySegment data = right.data();
+    int low = clamp.low();
+    int high = clamp.high();
+    int width = right.width(column);
+    if (width == Lanes.COUNT) {
+      SingleKernels.narrow(
+          left, leftAt, data, panel, depth, start, column, added, addedAt, result, resultAt, low,
+          high);
+    } else if (width == 2 * Lanes.COUNT) {
+      SingleKernels.wide(
+          left, leftAt, data, panel, depth, start, column, added, addedAt, result, resultAt, low,
+          high);
+    } else {
+      BroadKernels.single(
+          left, leftAt, data, panel, depth, start, column, added, addedAt, 0, result, resultAt, 0,
+          low, high);
+    }
   }
 
   private void kernel(

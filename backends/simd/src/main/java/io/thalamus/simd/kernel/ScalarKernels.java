@@ -12,11 +12,15 @@ public final class ScalarKernels {
 
   private ScalarKernels() {}
 
-  /** Rows times a part of a panel; the twin of {@link MatrixKernels} and {@link BroadKernels}. */
+  /**
+   * Rows times a panel; the twin of {@link MatrixKernels} and {@link BroadKernels}.
+   *
+   * @param parts of each sum; of a single row, as {@link SingleKernels} has them, or 1
+   */
   static void product(
       Rows rows,
       float[] right,
-      int panel,
+      int parts,
       int width,
       int depth,
       float[] bias,
@@ -25,41 +29,110 @@ public final class ScalarKernels {
       int present,
       Clamp clamp) {
     float[] added = rows.added == null ? zeros : rows.added;
+    if (parts > 1) {
+      float[] sums = rows.tile;
+      int addedAt = rows.addedAt + column;
+      Clamp none = Clamp.NONE;
+      for (int part = 0; part < parts; part++) {
+        float[] more = part == 0 ? added : zeros;
+        int moreAt = part == 0 ? addedAt : column;
+        row(
+            rows.left,
+            rows.leftAt,
+            part,
+            parts,
+            right,
+            width,
+            depth,
+            part == 0 ? bias : zeros,
+            column,
+            more,
+            moreAt,
+            sums,
+            part * width,
+            present,
+            none);
+      }
+      for (int i = 0; i < present; i++) {
+        float sum = sums[i] + sums[width + i] + (sums[2 * width + i] + sums[3 * width + i]);
+        rows.result[rows.resultAt + column + i] = clamp.apply(sum);
+      }
+      return;
+    }
     for (int row = 0; row < rows.count; row++) {
       int left = rows.leftAt + row * Rows.DISTANCE;
       int addedAt = rows.addedAt + row * rows.addedDistance + column;
       int to = rows.resultAt + row * rows.resultDistance + column;
-      int i = 0;
-      for (; i <= present - COLUMNS; i += COLUMNS) {
-        columns(
-            rows.left,
-            left,
-            right,
-            panel + i,
-            width,
-            depth,
-            bias,
-            column + i,
-            added,
-            addedAt + i,
-            rows.result,
-            to + i,
-            clamp.low(),
-            clamp.high());
+      row(
+          rows.left,
+          left,
+          0,
+          1,
+          right,
+          width,
+          depth,
+          bias,
+          column,
+          added,
+          addedAt,
+          rows.result,
+          to,
+          present,
+          clamp);
+    }
+  }
+
+  /** The sums of a row, of every so manieth k from the first one on. */
+  private static void row(
+      float[] left,
+      int leftAt,
+      int first,
+      int step,
+      float[] right,
+      int width,
+      int depth,
+      float[] bias,
+      int column,
+      float[] added,
+      int addedAt,
+      float[] result,
+      int to,
+      int present,
+      Clamp clamp) {
+    int i = 0;
+    for (; i <= present - COLUMNS; i += COLUMNS) {
+      columns(
+          left,
+          leftAt,
+          first,
+          step,
+          right,
+          i,
+          width,
+          depth,
+          bias,
+          column + i,
+          added,
+          addedAt + i,
+          result,
+          to + i,
+          clamp.low(),
+          clamp.high());
+    }
+    for (; i < present; i++) {
+      float sum = added[addedAt + i] + bias[column + i];
+      for (int k = first; k < depth; k += step) {
+        sum = Math.fma(left[leftAt + k], right[k * width + i], sum);
       }
-      for (; i < present; i++) {
-        float sum = added[addedAt + i] + bias[column + i];
-        for (int k = 0; k < depth; k++) {
-          sum = Math.fma(rows.left[left + k], right[panel + k * width + i], sum);
-        }
-        rows.result[to + i] = clamp.apply(sum);
-      }
+      result[to + i] = clamp.apply(sum);
     }
   }
 
   private static void columns(
       float[] left,
       int leftAt,
+      int first,
+      int step,
       float[] right,
       int panel,
       int width,
@@ -80,8 +153,8 @@ public final class ScalarKernels {
     float sum5 = added[addedAt + 5] + bias[column + 5];
     float sum6 = added[addedAt + 6] + bias[column + 6];
     float sum7 = added[addedAt + 7] + bias[column + 7];
-    int at = panel;
-    for (int k = 0; k < depth; k++) {
+    int at = panel + first * width;
+    for (int k = first; k < depth; k += step) {
       float x = left[leftAt + k];
       sum0 = Math.fma(x, right[at], sum0);
       sum1 = Math.fma(x, right[at + 1], sum1);
@@ -91,7 +164,7 @@ public final class ScalarKernels {
       sum5 = Math.fma(x, right[at + 5], sum5);
       sum6 = Math.fma(x, right[at + 6], sum6);
       sum7 = Math.fma(x, right[at + 7], sum7);
-      at += width;
+      at += step * width;
     }
     result[to] = Clamp.apply(sum0, low, high);
     result[to + 1] = Clamp.apply(sum1, low, high);
