@@ -142,7 +142,7 @@ public final class Finding {
           return;
         }
         int from = values.offset() + row / count * group + place;
-        System.arraycopy(in, from, out, output.offset() + row * length, length);
+        Moving.copy(in, from, out, output.offset() + row * length, length);
       }
     }
   }

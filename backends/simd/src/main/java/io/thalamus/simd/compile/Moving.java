@@ -31,6 +31,18 @@ final class Moving {
 
   private Moving() {}
 
+  /**
+   * Copies a run of elements from one array to another of its type. Runs are short: where the JVM
+   * does not know the type of arrays, it looks longer for it than the copy takes.
+   */
+  static void copy(Object in, int from, Object out, int to, int length) {
+    switch (in) {
+      case float[] floats -> System.arraycopy(floats, from, (float[]) out, to, length);
+      case byte[] bytes -> System.arraycopy(bytes, from, (byte[]) out, to, length);
+      default -> System.arraycopy(in, from, out, to, length);
+    }
+  }
+
   /** Adds operations whose parameters are {@link Moves} of their first input. */
   static void register(OperationTable.Builder<Lowering> table, OperationType... codes) {
     for (OperationType code : codes) {
@@ -101,7 +113,7 @@ final class Moving {
       Object out = frame.array(output);
       for (int i = first; i < end; i++) {
         if (isDense) {
-          System.arraycopy(in, from[i], out, to[i], length);
+          copy(in, from[i], out, to[i], length);
         } else if (in instanceof float[] floats) {
           floats(floats, from[i], (float[]) out, to[i]);
         } else if (in instanceof int[] ints) {

@@ -139,7 +139,7 @@ public final class Resize {
     private void copy(Object in, int line, Object out, int to) {
       int[] cells = columns.lower();
       for (int x = 0; x < cells.length; x++) {
-        System.arraycopy(in, line + cells[x] * cell, out, to + x * cell, cell);
+        Moving.copy(in, line + cells[x] * cell, out, to + x * cell, cell);
       }
     }
 
