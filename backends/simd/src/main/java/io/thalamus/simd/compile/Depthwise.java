@@ -28,6 +28,12 @@ public final class Depthwise implements Step {
   /** True if the inputs of three lines fit into registers beside the weights. */
   private static final boolean ARE_REGISTERS_MANY = Lanes.COUNT >= 16;
 
+  /** Taps of a line of the most usual filters beside those of three by three. */
+  private static final int FIVE = 5;
+
+  /** Pixels that a kernel takes together where a filter is of any size. */
+  private static final int PIXELS = 4;
+
   private final Tensor source;
   private final Tensor output;
   private final Window height;
@@ -195,19 +201,7 @@ public final class Depthwise implements Step {
       threeByThree(
           isScalar, in, from, in, from + line, in, from + 2 * line, tap, pixel, in, to, count);
     } else {
-      for (int x = 0; x < count; x++) {
-        rectangle(
-            isScalar,
-            in,
-            from + x * pixel,
-            line,
-            0,
-            height.size(),
-            0,
-            width.size(),
-            in,
-            to + x * channels);
-      }
+      rectangles(isScalar, in, from, line, 0, height.size(), in, to, count);
     }
   }
 
@@ -220,34 +214,34 @@ public final class Depthwise implements Step {
     int count = output.dimension(2);
     int stride = width.stride();
     // Pixels whose taps are all on the line, from one on to before another.
-    int begin = 0;
-    int end = 0;
-    if (isThreeByThree) {
-      begin = Math.clamp((width.before() + stride - 1) / stride, 0, count);
-      int room = source.dimension(2) - width.reach() + width.before();
-      end = room < 0 ? begin : Math.clamp(room / stride + 1, begin, count);
+    int begin = Math.clamp((width.before() + stride - 1) / stride, 0, count);
+    int room = source.dimension(2) - width.reach() + width.before();
+    int end = room < 0 ? begin : Math.clamp(room / stride + 1, begin, count);
+    int inside = (begin * stride - width.before()) * channels;
+    int firstY = height.firstTap(outputLine);
+    int endY = height.endTap(outputLine, source.dimension(1));
+    if (!isThreeByThree) {
+      int line = height.dilation() * lineSize;
+      int from = image + origin * lineSize + inside;
+      rectangles(isScalar, in, from, line, firstY, endY, out, to + begin * channels, end - begin);
+    } else if (begin < end) {
       int upper = origin;
       int middle = origin + height.dilation();
       int lower = origin + 2 * height.dilation();
-      if (begin < end) {
-        int at = (begin * stride - width.before()) * channels;
-        threeByThree(
-            isScalar,
-            lineOf(in, upper),
-            at + lineAt(image, upper),
-            lineOf(in, middle),
-            at + lineAt(image, middle),
-            lineOf(in, lower),
-            at + lineAt(image, lower),
-            width.dilation() * channels,
-            stride * channels,
-            out,
-            to + begin * channels,
-            end - begin);
-      }
+      threeByThree(
+          isScalar,
+          lineOf(in, upper),
+          inside + lineAt(image, upper),
+          lineOf(in, middle),
+          inside + lineAt(image, middle),
+          lineOf(in, lower),
+          inside + lineAt(image, lower),
+          width.dilation() * channels,
+          stride * channels,
+          out,
+          to + begin * channels,
+          end - begin);
     }
-    int firstY = height.firstTap(outputLine);
-    int endY = height.endTap(outputLine, source.dimension(1));
     for (int x = 0; x < begin; x++) {
       borderPixel(isScalar, in, image, origin, firstY, endY, x, out, to + x * channels);
     }
@@ -312,6 +306,45 @@ public final class Depthwise implements Step {
     int lineSize = source.dimension(2) * channels;
     int at = image + originY * lineSize + originX * channels;
     rectangle(isScalar, in, at, height.dilation() * lineSize, firstY, endY, firstX, endX, out, to);
+  }
+
+  /** Neighbouring pixels that see all taps of a line. */
+  private void rectangles(
+      boolean isScalar,
+      float[] in,
+      int at,
+      int line,
+      int firstY,
+      int endY,
+      float[] out,
+      int to,
+      int count) {
+    int pixel = width.stride() * channels;
+    int tap = width.dilation() * channels;
+    int all = channels;
+    int columns = width.size();
+    int next = columns * all;
+    int rows = endY - firstY;
+    int weight = firstY * next;
+    int x = 0;
+    for (; !isScalar && x <= count - PIXELS; x += PIXELS) {
+      int from = at + firstY * line + x * pixel;
+      int target = to + x * all;
+      if (columns == FIVE && pixel == tap) {
+        DepthwiseKernels.fourOfFive(
+            in, from, line, tap, rows, weights, weight, all, bias, out, target, all, all);
+      } else {
+        DepthwiseKernels.fourRectangles(
+            in, from, pixel, line, tap, rows, columns, weights, weight, next, all, bias, out,
+            target, all, all);
+      }
+    }
+    DepthwiseKernels.clamp(out, to, x * all, clamp.low(), clamp.high());
+    for (; x < count; x++) {
+      int from = at + x * pixel;
+      int target = to + x * all;
+      rectangle(isScalar, in, from, line, firstY, endY, 0, width.size(), out, target);
+    }
   }
 
   private void rectangle(

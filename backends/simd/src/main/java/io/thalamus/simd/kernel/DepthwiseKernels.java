@@ -204,7 +204,6 @@ public final class DepthwiseKernels {
       sum0.intoArray(out, to + i);
       sum1.intoArray(out, to + i + distance);
     }
-    // Apart: the loop above is all that the JVM's compiler takes at once.
     clamp(out, to, count, low, high);
     clamp(out, to + distance, count, low, high);
   }
@@ -303,7 +302,128 @@ public final class DepthwiseKernels {
     }
   }
 
-  private static void clamp(float[] out, int at, int count, int low, int high) {
+  /**
+   * As {@link #rectangle} for four pixels: one sum alone waits for the latency of each addition,
+   * and reads the weights of each tap for itself. Nothing is clamped: see {@link #clamp}.
+   *
+   * @param pixel distance of two pixels of the input
+   * @param distance of two pixels of the output
+   */
+  public static void fourRectangles(
+      float[] in,
+      int at,
+      int pixel,
+      int line,
+      int tap,
+      int height,
+      int width,
+      float[] weights,
+      int weightAt,
+      int weightLine,
+      int channels,
+      float[] bias,
+      float[] out,
+      int to,
+      int distance,
+      int count) {
+    for (int i = 0; i < count; i += COUNT) {
+      FloatVector start = FloatVector.fromArray(FLOATS, bias, i);
+      FloatVector sum0 = start;
+      FloatVector sum1 = start;
+      FloatVector sum2 = start;
+      FloatVector sum3 = start;
+      for (int y = 0; y < height; y++) {
+        int from = at + y * line + i;
+        int first = weightAt + y * weightLine + i;
+        for (int x = 0; x < width; x++) {
+          int from0 = from + x * tap;
+          FloatVector weight = FloatVector.fromArray(FLOATS, weights, first + x * channels);
+          sum0 = FloatVector.fromArray(FLOATS, in, from0).fma(weight, sum0);
+          sum1 = FloatVector.fromArray(FLOATS, in, from0 + pixel).fma(weight, sum1);
+          sum2 = FloatVector.fromArray(FLOATS, in, from0 + 2 * pixel).fma(weight, sum2);
+          sum3 = FloatVector.fromArray(FLOATS, in, from0 + 3 * pixel).fma(weight, sum3);
+        }
+      }
+      sum0.intoArray(out, to + i);
+      sum1.intoArray(out, to + i + distance);
+      sum2.intoArray(out, to + i + 2 * distance);
+      sum3.intoArray(out, to + i + 3 * distance);
+    }
+  }
+
+  /**
+   * As {@link #fourRectangles} for lines of five taps, and pixels that stand as far apart as these:
+   * eight inputs of a line are read in place of twenty.
+   */
+  public static void fourOfFive(
+      float[] in,
+      int at,
+      int line,
+      int tap,
+      int height,
+      float[] weights,
+      int weightAt,
+      int channels,
+      float[] bias,
+      float[] out,
+      int to,
+      int distance,
+      int count) {
+    for (int i = 0; i < count; i += COUNT) {
+      FloatVector start = FloatVector.fromArray(FLOATS, bias, i);
+      FloatVector sum0 = start;
+      FloatVector sum1 = start;
+      FloatVector sum2 = start;
+      FloatVector sum3 = start;
+      for (int y = 0; y < height; y++) {
+        int from = at + y * line + i;
+        int first = weightAt + y * 5 * channels + i;
+        FloatVector in0 = FloatVector.fromArray(FLOATS, in, from);
+        FloatVector in1 = FloatVector.fromArray(FLOATS, in, from + tap);
+        FloatVector in2 = FloatVector.fromArray(FLOATS, in, from + 2 * tap);
+        FloatVector in3 = FloatVector.fromArray(FLOATS, in, from + 3 * tap);
+        FloatVector weight = FloatVector.fromArray(FLOATS, weights, first);
+        sum0 = in0.fma(weight, sum0);
+        sum1 = in1.fma(weight, sum1);
+        sum2 = in2.fma(weight, sum2);
+        sum3 = in3.fma(weight, sum3);
+        FloatVector in4 = FloatVector.fromArray(FLOATS, in, from + 4 * tap);
+        weight = FloatVector.fromArray(FLOATS, weights, first + channels);
+        sum0 = in1.fma(weight, sum0);
+        sum1 = in2.fma(weight, sum1);
+        sum2 = in3.fma(weight, sum2);
+        sum3 = in4.fma(weight, sum3);
+        FloatVector in5 = FloatVector.fromArray(FLOATS, in, from + 5 * tap);
+        weight = FloatVector.fromArray(FLOATS, weights, first + 2 * channels);
+        sum0 = in2.fma(weight, sum0);
+        sum1 = in3.fma(weight, sum1);
+        sum2 = in4.fma(weight, sum2);
+        sum3 = in5.fma(weight, sum3);
+        FloatVector in6 = FloatVector.fromArray(FLOATS, in, from + 6 * tap);
+        weight = FloatVector.fromArray(FLOATS, weights, first + 3 * channels);
+        sum0 = in3.fma(weight, sum0);
+        sum1 = in4.fma(weight, sum1);
+        sum2 = in5.fma(weight, sum2);
+        sum3 = in6.fma(weight, sum3);
+        FloatVector in7 = FloatVector.fromArray(FLOATS, in, from + 7 * tap);
+        weight = FloatVector.fromArray(FLOATS, weights, first + 4 * channels);
+        sum0 = in4.fma(weight, sum0);
+        sum1 = in5.fma(weight, sum1);
+        sum2 = in6.fma(weight, sum2);
+        sum3 = in7.fma(weight, sum3);
+      }
+      sum0.intoArray(out, to + i);
+      sum1.intoArray(out, to + i + distance);
+      sum2.intoArray(out, to + i + 2 * distance);
+      sum3.intoArray(out, to + i + 3 * distance);
+    }
+  }
+
+  /**
+   * Clamps results, where anything is to be clamped. Apart from kernels whose loops are all that
+   * the JVM's compiler takes at once.
+   */
+  public static void clamp(float[] out, int at, int count, int low, int high) {
     if (low == Clamp.NONE.low() && high == Clamp.NONE.high()) {
       return;
     }
