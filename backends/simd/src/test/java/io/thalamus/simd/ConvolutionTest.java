@@ -75,12 +75,37 @@ class ConvolutionTest {
                 random.nextInt(3),
                 random.nextInt(3),
                 pick(random, 0, 1, 3));
+        if (one.outputHeight() > 0 && random.nextInt(6) == 0) {
+          return one.column();
+        }
         if (one.outputHeight() > 0 && one.outputWidth() > 0) {
           return one.filterHeight == 1 && one.filterWidth == 1 && random.nextBoolean()
               ? one.pointwise()
               : one;
         }
       }
+    }
+
+    /** The same over a column, which may have padding behind it. */
+    private Case column() {
+      return new Case(
+          depthwise,
+          batch,
+          height,
+          1,
+          channels,
+          outputs,
+          filterHeight,
+          1,
+          strideHeight,
+          strideWidth,
+          dilationHeight,
+          dilationWidth,
+          0,
+          right,
+          top,
+          bottom,
+          activation);
     }
 
     private Case pointwise() {

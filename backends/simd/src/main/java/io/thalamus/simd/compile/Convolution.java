@@ -14,6 +14,7 @@ import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
+import io.thalamus.operations.Window;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Step;
@@ -147,12 +148,25 @@ public final class Convolution {
   private static Patches patches(Node node, Tensors tensors, Parameters parameters) {
     // A fused activation or addition changes the operand, not its shape.
     Shape shape = node.operation().outputShape(0);
+    Tensor source = tensors.input(node, 0);
+    if (isColumn(parameters, source)) {
+      return new Patches(
+          source.turned(), parameters.width(), parameters.height(), 1, shape.dimension(1));
+    }
     return new Patches(
-        tensors.input(node, 0),
-        parameters.height(),
-        parameters.width(),
-        shape.dimension(1),
-        shape.dimension(2));
+        source, parameters.height(), parameters.width(), shape.dimension(1), shape.dimension(2));
+  }
+
+  /**
+   * Returns true if a filter moves along a column, which is as well a line: neighbours of a line
+   * are computed together.
+   */
+  static boolean isColumn(Parameters parameters, Tensor source) {
+    Window width = parameters.width();
+    return source.dimension(2) == 1
+        && width.size() == 1
+        && width.before() == 0
+        && width.after() < width.stride();
   }
 
   private static Step depthwise(Node node, Tensors tensors, Budget budget) {

@@ -67,17 +67,20 @@ public final class Depthwise implements Step {
 
   private Depthwise(
       Node node,
-      Tensor source,
-      Tensor output,
+      Tensor input,
+      Tensor result,
       float[] weights,
       float[] bias,
       Requantizer stored,
       Budget budget) {
     Parameters parameters = node.operation().parameters(Parameters.class);
-    this.source = source;
-    this.output = output;
-    this.height = parameters.height();
-    this.width = parameters.width();
+    // All of a line is at hand at once.
+    boolean isColumn =
+        Convolution.isColumn(parameters, input) && input.size() <= Budget.CACHED_FLOATS;
+    source = isColumn ? input.turned() : input;
+    output = isColumn ? result.turned() : result;
+    height = isColumn ? parameters.width() : parameters.height();
+    width = isColumn ? parameters.height() : parameters.width();
     this.weights = weights;
     this.bias = bias;
     this.clamp = Clamp.of(node.activation());

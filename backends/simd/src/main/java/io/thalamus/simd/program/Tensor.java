@@ -27,6 +27,12 @@ public record Tensor(OperandView view, int array, int offset) {
     return Math.toIntExact(view.shape().elementCount());
   }
 
+  /** Returns the same with height and width exchanged, of which one is 1. */
+  public Tensor turned() {
+    Shape turned = Shape.of(dimension(0), dimension(2), dimension(1), dimension(3));
+    return new Tensor(view.with(turned, view.value()), array, offset);
+  }
+
   /** Returns the arrays in which the elements stand. */
   public ElementKind kind() {
     return ElementKind.find(view.type()).orElseThrow();
