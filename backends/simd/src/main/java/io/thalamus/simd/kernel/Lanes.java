@@ -99,9 +99,21 @@ public final class Lanes {
       int distance,
       int length,
       int count) {
-    int whole = BYTES == null || isScalar ? length : roundUp(length);
+    if (BYTES == null || isScalar) {
+      for (int i = 0; i < count; i++) {
+        toFloats(isScalar, in, from + i * step, flip, zeroPoint, out, to + i * distance, length);
+      }
+      return;
+    }
     for (int i = 0; i < count; i++) {
-      toFloats(isScalar, in, from + i * step, flip, zeroPoint, out, to + i * distance, whole);
+      for (int j = 0; j < length; j += COUNT) {
+        ((FloatVector)
+                ByteVector.fromArray(BYTES, in, from + i * step + j)
+                    .lanewise(VectorOperators.XOR, (byte) flip)
+                    .convertShape(VectorOperators.B2F, FLOATS, 0))
+            .sub(zeroPoint)
+            .intoArray(out, to + i * distance + j);
+      }
     }
   }
 
