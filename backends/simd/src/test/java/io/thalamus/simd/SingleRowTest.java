@@ -60,6 +60,8 @@ class SingleRowTest {
     float[] weights = random.floats(1, units * size);
     float[] values = random.floats(1, size);
     float[] bias = random.floats(1, units);
+    System.arraycopy(weights, 0, weights, (units - 1) * size, size);
+    bias[units - 1] = bias[0];
     try (TestGraph graph = new TestGraph()) {
       graph.operation(
           OperationCode.FULLY_CONNECTED,
@@ -72,6 +74,7 @@ class SingleRowTest {
           graph.output(TENSOR_FLOAT32, Quantization.NONE, 1, units));
       String name = size + "x" + units;
       float[] got = TestGraph.floats(simd.run(graph.model(), name, TestGraph.bytes(values)));
+      assertEquals(got[0], got[units - 1], name + ": equal columns");
       for (int unit = 0; unit < units; unit++) {
         double wanted = bias[unit];
         double magnitude = Math.abs(wanted);

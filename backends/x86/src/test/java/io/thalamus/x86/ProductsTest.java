@@ -7,12 +7,14 @@ import static io.thalamus.model.Quantization.NONE;
 import static io.thalamus.x86.RandomGraphs.compare;
 import static io.thalamus.x86.RandomGraphs.floats;
 import static io.thalamus.x86.RandomGraphs.ints;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.check.TestGraph;
 import io.thalamus.x86.asm.Level;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -187,5 +189,41 @@ class ProductsTest {
               graph.output(TENSOR_FLOAT32, NONE, rows, units));
           return new byte[][] {floats(random, 1, rows, inner)};
         });
+  }
+
+  /**
+   * Units of the same weights differ in no bit, wherever their panels end: a softmax of large
+   * numbers would make two answers of one.
+   */
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void equalUnitsHaveEqualResults(Level level) throws Exception {
+    Levels.assume(level);
+    Random random = new Random(1);
+    try (X86Device device = Levels.device(level)) {
+      for (int units = 1; units < 200; units += 1 + units / 16) {
+        int inner = 16 + random.nextInt(700);
+        byte[] row = floats(random, 1, inner);
+        byte[] weights = new byte[units * row.length];
+        try (TestGraph graph = new TestGraph()) {
+          for (int unit = 0; unit < units; unit++) {
+            System.arraycopy(row, 0, weights, unit * row.length, row.length);
+          }
+          graph.operation(
+              OperationCode.FULLY_CONNECTED,
+              List.of(
+                  graph.input(TENSOR_FLOAT32, NONE, 1, inner),
+                  graph.constant(TENSOR_FLOAT32, NONE, weights, units, inner),
+                  graph.constant(TENSOR_FLOAT32, NONE, new byte[units * Float.BYTES], units),
+                  graph.int32(0)),
+              graph.output(TENSOR_FLOAT32, NONE, 1, units));
+          byte[] result = TestGraph.run(device, graph.model(), floats(random, 1, inner));
+          float[] found = TestGraph.floats(result);
+          float[] same = new float[units];
+          Arrays.fill(same, found[0]);
+          assertArrayEquals(same, found, units + " units of " + inner);
+        }
+      }
+    }
   }
 }

@@ -26,8 +26,11 @@ public final class Product {
   /** The weights for a single row, without bias, where they are bytes; else null. */
   private final byte[] bytes;
 
-  /** True if the left matrix never has more than one row. */
-  private final boolean isSingle;
+  /**
+   * True if sums are those of parts: of a single row, and of so few columns that this holds for all
+   * of them. Equal columns have equal results.
+   */
+  private final boolean isDivided;
 
   /** A product with any number of rows; the bias is by column. */
   public Product(PackedMatrix right, float[] bias) {
@@ -37,8 +40,8 @@ public final class Product {
   /**
    * A product; the bias is by column.
    *
-   * @param rows that the left matrix has at most, or 0 for any number. No number of tiles changes
-   *     how the sums of a single one are divided.
+   * @param rows that the left matrix has at most, or 0 for any number. The sums of a single one may
+   *     be divided, since no number of tiles changes how.
    */
   public Product(PackedMatrix right, float[] bias, int rows) {
     this(right, bias, rows, null);
@@ -56,7 +59,8 @@ public final class Product {
 
   private Product(PackedMatrix right, float[] bias, int rows, byte[] bytes) {
     this.right = right;
-    this.isSingle = rows == 1;
+    isDivided =
+        rows == 1 && right.columns() < PackedMatrix.SINGLE && right.width(0) <= 2 * Lanes.COUNT;
     this.bytes = bytes;
     this.bias = Arrays.copyOf(bias, bias.length + 2 * Lanes.SLACK);
     this.zeros = new float[bias.length + 2 * Lanes.SLACK];
@@ -108,7 +112,7 @@ public final class Product {
             rows.panel,
             0,
             depth * width);
-        int parts = isDivided(column) ? SingleKernels.PARTS : 1;
+        int parts = isDivided ? SingleKernels.PARTS : 1;
         ScalarKernels.product(
             rows, rows.panel, parts, width, depth, start, zeros, column, present, clamp);
       }
@@ -129,13 +133,6 @@ public final class Product {
     for (; column < endColumn; column += right.width(column)) {
       panel(rows, firstDepth, depth, start, column, clamp);
     }
-  }
-
-  /** Returns true if the sums of a panel, which has one row then, are those of parts. */
-  private boolean isDivided(int column) {
-    int wide = PackedMatrix.SINGLE;
-    boolean isWide = column / wide * wide + wide <= right.columns();
-    return isSingle && !isWide && right.width(column) <= 2 * Lanes.COUNT;
   }
 
   /** All rows times the panel that begins at a column. */
@@ -204,7 +201,7 @@ public final class Product {
     }
     float[] tile = rows.tile;
     int before = -column;
-    if (count == 1 && (isDivided(column) || right.width(column) == PackedMatrix.SINGLE)) {
+    if (count == 1 && (isDivided || right.width(column) == PackedMatrix.SINGLE)) {
       int from = rows.leftAt + first * Rows.DISTANCE;
       row(rows.left, from, panel, depth, start, column, added, addedAt, tile, before, clamp);
     } else {

@@ -31,6 +31,15 @@ record Filter(
     int widthStep,
     int run,
     Finish finish) {
+  /** Sums that are added to at the same time, so that none waits for itself. */
+  private static final int SUMS_AT_ONCE = 8;
+
+  /** Parts of a sum at most: as many as taps of a step of a loop. */
+  private static final int MOST_PARTS = 4;
+
+  /** Weights of a channel for which parts are worth their own sums. */
+  private static final int LEAST_DEPTH = 16;
+
   /** Returns one whose results each see a whole row of a matrix. */
   static Filter ofRows(Results results, int inner, int columns) {
     return new Filter(results, columns, 1, 0, 1, 0, inner, Finish.NONE);
@@ -161,7 +170,20 @@ record Filter(
           heightStep,
           isJoined ? 1 : width,
           isJoined ? 0 : widthStep,
-          isJoined ? width * run : run);
+          isJoined ? width * run : run,
+          parts());
+    }
+
+    /**
+     * Returns the parts of each sum, the same for all results, of which equal ones are equal to the
+     * bit then: a few sums would wait for the latency of each addition.
+     */
+    private int parts() {
+      if (results.count() > Convolution.FEW || depth() < LEAST_DEPTH) {
+        return 1;
+      }
+      int sums = (int) results.count() * panels.getFirst().vectors();
+      return Integer.highestOneBit(Math.clamp(SUMS_AT_ONCE / sums, 1, MOST_PARTS));
     }
   }
 }

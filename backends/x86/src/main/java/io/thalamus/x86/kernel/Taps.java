@@ -20,6 +20,7 @@ import io.thalamus.x86.asm.Vector;
  * @param width taps beside each other
  * @param widthStep bytes from one to the next
  * @param run floats of a tap that stand beside each other
+ * @param parts of each sum, 1, 2 or 4: of every tap, or of every second or fourth one
  */
 public record Taps(
     boolean isConstant,
@@ -29,7 +30,8 @@ public record Taps(
     int heightStep,
     int width,
     int widthStep,
-    int run)
+    int run,
+    int parts)
     implements FunctionSource {
   /** Bytes of weights that stay in the first cache beside what is seen. */
   private static final int MOST_KEPT = 1 << 14;
@@ -49,15 +51,6 @@ public record Taps(
   /** Bytes instead of these floats then: as many as memory has to be asked for at a time. */
   private static final int BYTES_AHEAD = 12 << 10;
 
-  /** Sums that are added to at the same time, so that none waits for itself. */
-  private static final int SUMS_AT_ONCE = 8;
-
-  /** Parts of a sum at most: as many as taps of a step of the loop. */
-  private static final int MOST_PARTS = 4;
-
-  /** Taps of a filter for which parts are worth their own sum. */
-  private static final int LEAST_TAPS = 16;
-
   /** Returns the function: o0 is the source, o1 the result, o2 the panel, which is a block. */
   @Override
   public Function write(Emitter emitter) {
@@ -70,18 +63,8 @@ public record Taps(
     return emitter.end(new Extent(area.seen() + tap, 0), sums.written(area), panel, isConstant);
   }
 
-  /**
-   * Returns into how many parts the sums of a block are divided, of every second or fourth tap: a
-   * few sums would wait for the latency of each addition.
-   */
-  private int parts(int rows) {
-    int parts = Math.clamp(SUMS_AT_ONCE / (rows * sums.vectors()), 1, MOST_PARTS);
-    return height * width * run < LEAST_TAPS ? 1 : Integer.highestOneBit(parts);
-  }
-
   private void block(Emitter emitter, int rows) {
     Assembler a = emitter.assembler();
-    int parts = parts(rows);
     sums.begin(emitter, rows);
     sums.clear(emitter, rows, parts * rows);
     a.lea(Gpr.RAX, Address.at(Gpr.R8, sums.head(emitter)));
@@ -98,18 +81,14 @@ public record Taps(
         run * Float.BYTES,
         () ->
             Loops.steps(
-                a,
-                Gpr.R10,
-                run,
-                sums.weights(emitter),
-                count -> floats(emitter, rows, parts, count)));
+                a, Gpr.R10, run, sums.weights(emitter), count -> floats(emitter, rows, count)));
     for (int half = parts / 2; half > 0; half /= 2) {
       sums.add(emitter, half * rows);
     }
     sums.store(emitter, rows);
   }
 
-  private void floats(Emitter emitter, int rows, int parts, int count) {
+  private void floats(Emitter emitter, int rows, int count) {
     Assembler a = emitter.assembler();
     for (int i = 0; i < count; i++) {
       sums.loadWeights(emitter, i);

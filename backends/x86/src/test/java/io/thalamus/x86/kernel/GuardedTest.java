@@ -215,7 +215,9 @@ class GuardedTest {
     Sums sums = sums(emitter, random);
     int run = 1 + random.nextInt(9);
     int cell = 4 * run + 4 * random.nextInt(3);
-    int rows = 1 + random.nextInt(Sums.mostRows(emitter, sums.vectors()));
+    int most = Sums.mostRows(emitter, sums.vectors());
+    int parts = Math.min(1 << random.nextInt(3), Integer.highestOneBit(most));
+    int rows = 1 + random.nextInt(most / parts);
     int whole = 1 + random.nextInt(3);
     int less = rows > 1 ? random.nextInt(3) : 0;
     int results = whole * rows + less * (rows - 1);
@@ -236,7 +238,8 @@ class GuardedTest {
         cell * 7,
         1 + random.nextInt(3),
         cell * (1 + random.nextInt(2)),
-        run);
+        run,
+        parts);
   }
 
   /** Filters of all sizes, which may lie outside of the source with any part. */
