@@ -179,7 +179,7 @@ final class Assemble {
 
   /**
    * One run whose loaded classes the JVM writes down. Without the archive everything works and
-   * starts more slowly: a failure is told, not thrown.
+   * starts more slowly: a failure is reported, not thrown.
    */
   private void archive() throws IOException, InterruptedException {
     Path log = module.resolve("target/archive.log");

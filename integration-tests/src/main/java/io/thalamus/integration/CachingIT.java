@@ -107,7 +107,7 @@ public class CachingIT {
     return new ByteArrayInputStream(BundleFile.with(jar, "io/thalamus/npu/built.txt", "later"));
   }
 
-  /** Compiles, computes, and tells what became of the steps on the device. */
+  /** Compiles, computes, and says what became of the steps on the device. */
   private Set<Origin> compile() throws Exception {
     CompilationOptions options =
         CompilationOptions.DEFAULT

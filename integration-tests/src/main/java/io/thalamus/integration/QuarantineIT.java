@@ -76,7 +76,7 @@ public class QuarantineIT {
     return answer.ranOn("sick");
   }
 
-  /** Returns when all have heard of it: they are told of one change before the next. */
+  /** Returns when all have heard of it: they are informed of one change before the next. */
   private void change(Dictionary<String, Object> settings) throws Exception {
     AtomicInteger heard = new AtomicInteger();
     ServiceRegistration<ConfigurationListener> listener =

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What {@code cnf/Ahead.java} writes does what the JVM would have made of the same classes. */
 class AheadTest {
-  /** One method, which tells what each form gives. */
+  /** One method, which says what each form gives. */
   private static final String FORMS =
       """
       package forms;

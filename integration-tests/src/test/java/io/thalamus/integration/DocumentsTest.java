@@ -226,7 +226,7 @@ class DocumentsTest {
             .map(line -> line.substring(prompt.length()))
             .collect(Collectors.joining("\n"));
     assertEquals(7, commands.lines().count());
-    // Only a terminal is told of jobs in the background.
+    // Only a terminal is informed of jobs in the background.
     Stream<String> answers =
         shown.stream().skip(1).filter(line -> !line.startsWith(prompt) && !line.startsWith("[1] "));
     assertEquals(general(answers), general(thalamus("--with", "cpu", "-c", commands).stream()));

@@ -71,7 +71,7 @@ class InteractiveTest {
     keyboard.flush();
   }
 
-  /** Asks again and again, since nobody is told when the folder was looked at. */
+  /** Asks again and again, since nobody is informed when the folder was looked at. */
   private void await(String command, String answer) throws Exception {
     Pattern wanted = Pattern.compile(answer);
     int from = seen.length();

@@ -101,8 +101,8 @@ public final class Main {
   }
 
   /**
-   * Has the process end with the status of its command although it was told to end by a signal. The
-   * command hears of that by a shutdown hook of its own, and returns when it is done.
+   * Has the process end with the status of its command although it was asked to end by a signal.
+   * The command hears of that by a shutdown hook of its own, and returns when it is done.
    */
   private void endWithOwnStatus() {
     Runtime.getRuntime()
@@ -216,7 +216,7 @@ public final class Main {
     // What the component runtime has read in XML is kept in the bundle cache when it is stopped.
     properties.put("ds.cache.metadata", "true");
     // The framework would write stack traces to standard output, where results go; what does not
-    // start is told in one line by the container, or by the command that wanted it.
+    // start is reported in one line by the container, or by the command that wanted it.
     properties.put("felix.log.level", "0");
     // Nothing of another run counts, but what the storage keeps.
     properties.put("felix.cm.pm", "memory");

@@ -46,7 +46,7 @@ record Options(
   /** The word that starts a server. */
   private static final Set<String> SERVE = Set.of("serve", "nn:serve");
 
-  /** Returns whether the container is one that serves until its process is told to end. */
+  /** Returns whether the container is one that serves until its process is asked to end. */
   boolean isServer() {
     return mode == Mode.COMMAND && SERVE.contains(words.getFirst());
   }

@@ -68,7 +68,7 @@ class DomainMutantsTest {
           "SameRoleSpecifiedTwice",
           "UninitializedMemory");
 
-  /** The reference, as far as a subclass does not spoil it. */
+  /** The reference, as far as a subclass does not damage it. */
   private static class Mutant extends DelegatingDevice {
     Mutant() {
       super(new CpuDevice("1.0.0"));

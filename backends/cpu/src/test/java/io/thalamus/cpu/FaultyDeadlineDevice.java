@@ -263,7 +263,7 @@ final class FaultyDeadlineDevice extends DelegatingDevice implements AutoCloseab
         return MISSED;
       }
       if ((isWrong || !isWhole) && result instanceof ExecutionResult.Completed) {
-        spoil(request);
+        damage(request);
       }
       boolean isMissed = result.status() == MISSED.status() || isLate && !isIgnored;
       hasMissed = fault == Fault.BREAKS_A_MODEL_THAT_MISSED && isMissed;
@@ -282,7 +282,7 @@ final class FaultyDeadlineDevice extends DelegatingDevice implements AutoCloseab
       };
     }
 
-    private static void spoil(Request request) {
+    private static void damage(Request request) {
       if (request.outputs().getFirst() instanceof Request.Location place
           && request.pools().get(place.pool()) instanceof MemoryPool.Shared shared) {
         MemorySegment output = shared.memory().segment();

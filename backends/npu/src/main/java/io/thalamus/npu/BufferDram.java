@@ -9,7 +9,8 @@ import java.lang.foreign.MemorySegment;
 
 /**
  * The part of the device's DRAM that buffers stand in, of a fixed size. Thread-safe. It is memory
- * of the heap, as all of the simulated DRAM, and so told apart from the host's: see {@link #holds}.
+ * of the heap, as all of the simulated DRAM, and so distinguished from the host's: see {@link
+ * #holds}.
  */
 final class BufferDram implements BufferMemory.Source {
   private final int size;

@@ -76,7 +76,7 @@ public record NpuConfig(
     for (ExecutionPreference preference : ExecutionPreference.values()) {
       OperatingPoint point = points.choose(preference);
       Collections.addAll(facts, preference, point.name(), point.volts(), point.hertz());
-      // Joules are told of a restored model as of any other.
+      // Joules are reported of a restored model as of any other.
       facts.add(power.staticWatts(point));
     }
     Collections.addAll(facts, searchBudget, searchFirst, seed);

@@ -31,7 +31,7 @@ final class SecondStage implements AutoCloseable {
 
   /** Makes the better program of a model. Closed when it is done, or will not be. */
   interface Work extends AutoCloseable {
-    /** The program; of any quality once it is told to stop. */
+    /** The program; of any quality once it is asked to stop. */
     Program compile(BooleanSupplier isStopped) throws DeviceException;
 
     /** Returns whether the program is wanted even when nothing runs the model any more. */

@@ -28,7 +28,7 @@ import java.util.Set;
  * and behind them the packed weights, each at a cache line, those of integers in a byte each.
  * Immutable.
  *
- * <p>Its reader has been told by the caching engine that the device wrote these bytes.
+ * <p>Its reader knows from the caching engine that the device wrote these bytes.
  *
  * @param graph with all constants, or as {@link CachedGraph} reads it
  * @param weights in the order of the compiler

@@ -111,7 +111,7 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
         bursts);
   }
 
-  /** A device that divides its work as it is told, and computes by vectors from the start. */
+  /** A device that divides its work as given, and computes by vectors from the start. */
   SimdDevice(String version, Budget budget) {
     this(version, budget, NAME, WarmUp.Stage.ALWAYS_WARM);
   }

@@ -120,7 +120,7 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
   }
 
   /**
-   * Executes by one thread, since nobody is told of its tiles; with the scalar twins of kernels
+   * Executes by one thread, since nobody is informed of its tiles; with the scalar twins of kernels
    * until vectors are warm.
    */
   @Override

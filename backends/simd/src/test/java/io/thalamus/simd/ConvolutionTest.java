@@ -325,7 +325,7 @@ class ConvolutionTest {
   }
 
   /** Channels that are dead, with a scale next to 0 and a huge bias, or of a factor above 1. */
-  private static void spoil(float[] scales, int[] bias, Random random) {
+  private static void damage(float[] scales, int[] bias, Random random) {
     for (int i = 0; i < scales.length; i++) {
       int kind = random.nextInt(10);
       if (kind == 0) {
@@ -348,7 +348,7 @@ class ConvolutionTest {
     }
     int[] bias = bias(random, one.outputs());
     if (perChannel) {
-      spoil(scales, bias, random);
+      damage(scales, bias, random);
     }
     Quantization filterQuantization =
         perChannel

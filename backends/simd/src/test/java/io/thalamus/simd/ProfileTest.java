@@ -15,7 +15,7 @@ import io.thalamus.tck.check.TestRequest;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** The time of an operation is told as its own, which the kit cannot know. */
+/** The time of an operation is reported as its own, which the kit cannot know. */
 class ProfileTest {
   @Test
   void eachOperationThatIsWorkHasATime() throws Exception {

@@ -18,7 +18,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * The time of an operation is told as its own, and with it the peaks, which the kit cannot know.
+ * The time of an operation is reported as its own, and with it the peaks, which the kit cannot
+ * know.
  */
 class ProfileTest {
   @ParameterizedTest

@@ -82,7 +82,7 @@ final class BurstChannel implements BurstClient, BurstCallback {
 
   private final AtomicLong received = new AtomicLong();
 
-  /** The time of others that was told already. Used by whoever receives. */
+  /** The time of others that was reported already. Used by whoever receives. */
   private long othersNanos;
 
   private long elementsSent;
@@ -447,7 +447,7 @@ final class BurstChannel implements BurstClient, BurstCallback {
   private ExecutionResult finish(ExecutionResult result) {
     long number = received.getPlain() + 1;
     Sent record = record(number);
-    // The device was told to stop, which ends with GENERAL_FAILURE, and not why.
+    // The device was asked to stop, which ends with GENERAL_FAILURE, and not why.
     boolean isMissed =
         record.signal == Signal.DEADLINE && result.status() == ErrorStatus.GENERAL_FAILURE;
     if (adopted == null) {

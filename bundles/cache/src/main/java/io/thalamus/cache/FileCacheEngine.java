@@ -121,7 +121,7 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
     return false;
   }
 
-  /** Removes a damaged map, so that it is told of once. */
+  /** Removes a damaged map, so that it is reported once. */
   private void beginAnew(TokenMap.DamagedException damage) {
     try (Hold _ = hold()) {
       try {

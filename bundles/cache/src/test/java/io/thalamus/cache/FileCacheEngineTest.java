@@ -178,7 +178,7 @@ class FileCacheEngineTest {
         bad[bit / 8] ^= (byte) (1 << bit % 8);
         Files.write(file, bad);
         assertFalse(engine.isRemembered(DEVICE, token(1), files(1)), "bit " + bit);
-        // It is told of once, and a new map begins.
+        // It is reported once, and a new map begins.
         assertFalse(Files.exists(file));
       }
       for (int length = 0; length < good.length; length += 11) {

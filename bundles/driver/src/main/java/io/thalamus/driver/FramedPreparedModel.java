@@ -190,10 +190,10 @@ public abstract class FramedPreparedModel<F> implements PreparedModel {
       return run(frame, arguments, config, start);
     }
     ExecutionResult first = run(frame, arguments, config, start);
-    if (!(first instanceof Completed told)) {
+    if (!(first instanceof Completed reported)) {
       return first;
     }
-    arguments.resize(buffers, told.outputs());
+    arguments.resize(buffers, reported.outputs());
     return run(frame, arguments, config, start);
   }
 

@@ -34,9 +34,9 @@ public interface Kernel {
   }
 
   /**
-   * The shapes of the outputs, where the operation's definition says that only running it tells.
-   * The kernel does the work that it takes, keeps what it needs in {@code scratch}, and is run next
-   * with room for these shapes.
+   * The shapes of the outputs, where the operation's definition says that only running it
+   * determines. The kernel does the work that it takes, keeps what it needs in {@code scratch}, and
+   * is run next with room for these shapes.
    *
    * @param inputs as for {@link #run}
    * @param scratch as for {@link #run}, which finds it as it was left here
@@ -53,7 +53,7 @@ public interface Kernel {
    * @param inputs the bytes of each input, empty where it is left out; not to be written
    * @param outputs the bytes of each output, exactly as large as its shape and type say
    * @param scratch {@link #scratchSize()} bytes of any content, aligned to 64
-   * @param work to be told of all work that grows with the sizes of the arguments
+   * @param work to be informed of all work that grows with the sizes of the arguments
    * @throws KernelException where the values of the inputs are not allowed
    */
   void run(MemorySegment[] inputs, MemorySegment[] outputs, MemorySegment scratch, WorkMeter work);

@@ -25,7 +25,7 @@ public final class WorkMeter {
    * Says that work has been done or is about to be done. If the execution is to end, this does not
    * return: its exception must not be caught.
    *
-   * @param amount elements read, written or multiplied; cheap enough to be told for each
+   * @param amount elements read, written or multiplied; cheap enough to be reported for each
    */
   public void done(long amount) {
     left -= amount;

@@ -16,7 +16,7 @@ import java.util.Map;
  * scratch memory, RESHAPE, and FLOOR, which does what a test wants meanwhile.
  */
 final class TestDevice extends KernelDevice {
-  /** Enough to hurt whoever stands beside it. */
+  /** Enough to harm whoever stands beside it. */
   static final int SCRATCH = 100;
 
   TestDevice() {

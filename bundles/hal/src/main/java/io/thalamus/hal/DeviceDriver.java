@@ -35,7 +35,7 @@ public @interface DeviceDriver {
   /** The property of a device's service that tells the number of its process, if it has one. */
   String PROCESS = "service.thalamus.process";
 
-  /** The property of such a service that tells how memory crosses. */
+  /** The property of such a service that says how memory crosses. */
   String PROCESS_MEMORY = "service.thalamus.process.memory";
 
   /**

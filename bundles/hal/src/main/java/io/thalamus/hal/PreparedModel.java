@@ -49,8 +49,8 @@ public interface PreparedModel extends AutoCloseable {
   }
 
   /**
-   * Executes a request in the calling thread alone, and tells how long each operation took. Empty
-   * if the device cannot tell: then it executes nothing.
+   * Executes a request in the calling thread alone, and says how long each operation took. Empty if
+   * the device cannot tell: then it executes nothing.
    *
    * @throws DeviceException where the execution fails, with the status that {@link #execute} has
    */

@@ -10,7 +10,7 @@ import org.osgi.annotation.versioning.ProviderType;
 /**
  * A request and the way to answer it, once. Thread-safe. Body and buffers are off the heap, can be
  * accessed by every thread, and are valid until the answer was given; after that they must not be
- * touched. One who is told that the client has left answers too: nothing is sent then, and the
+ * touched. One who learns that the client has left answers too: nothing is sent then, and the
  * memory is freed.
  */
 @ProviderType

@@ -219,17 +219,17 @@ final class DeviceProcess implements AutoCloseable {
   private boolean knows(SocketChannel channel, byte[] secret, long deadline)
       throws IOException, InterruptedException {
     channel.configureBlocking(false);
-    ByteBuffer told = ByteBuffer.allocate(SECRET_SIZE);
-    while (told.hasRemaining()) {
-      if (channel.read(told) < 0) {
+    ByteBuffer received = ByteBuffer.allocate(SECRET_SIZE);
+    while (received.hasRemaining()) {
+      if (channel.read(received) < 0) {
         channel.close();
         return false;
       }
-      if (told.hasRemaining()) {
+      if (received.hasRemaining()) {
         pause(deadline);
       }
     }
-    if (!MessageDigest.isEqual(told.array(), secret)) {
+    if (!MessageDigest.isEqual(received.array(), secret)) {
       LOG.log(Level.WARNING, "isolated {0}: somebody else came to its socket", name);
       channel.close();
       return false;

@@ -231,7 +231,7 @@ class EventFlagTest {
   }
 
   /**
-   * A process that dies between its event and the system call leaves the sleepers to themselves.
+   * A process that ends between its event and the system call leaves the sleepers to themselves.
    */
   @Test
   void aSleeperLooksAgainByItself() throws Exception {

@@ -72,7 +72,7 @@ class SharedMemoryTest {
     }
   }
 
-  /** The other process: doubles the first int of the memory it is told of. */
+  /** The other process: doubles the first int of the memory it is informed of. */
   static final class Doubler {
     public static void main(String[] args) {
       SharedMemoryHandle handle =

@@ -23,7 +23,7 @@ import java.util.Set;
  *     contract that is stated there; false where nothing is said. A CPU device that is built on the
  *     driver library keeps it without work of its own, and always says so.
  * @param cacheSharedByPriorities whether a compilation that it has stored for one priority may be
- *     restored for another; false where nothing is said, as AOSP's token tells priorities apart
+ *     restored for another; false where nothing is said, as AOSP's token distinguishes priorities
  */
 public record DeviceInfo(
     String name,

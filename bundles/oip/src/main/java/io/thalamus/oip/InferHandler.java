@@ -40,7 +40,7 @@ record InferHandler(InferenceServer server, Limits limits, boolean hasVersion)
     try {
       return headerLength(headers).orElse(0);
     } catch (ServingException e) {
-      // It is told once the body is here.
+      // It is reported once the body is here.
       return 0;
     }
   }

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Operators that move, sort and add what only an execution tells the size of; by hand. */
+/** Operators that move, sort and add what only an execution determines the size of; by hand. */
 class OpenIndexesTest {
   private final OnnxFileBuilder file = new OnnxFileBuilder();
 

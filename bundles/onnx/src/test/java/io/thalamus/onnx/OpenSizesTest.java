@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What computes with values of which only an execution tells the sizes. */
+/** What computes with values of which only an execution determines the sizes. */
 class OpenSizesTest {
   private final OnnxFileBuilder file = new OnnxFileBuilder();
   private final List<Boolean> isReal = new ArrayList<>();

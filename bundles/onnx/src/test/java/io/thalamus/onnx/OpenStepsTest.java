@@ -137,7 +137,7 @@ class OpenStepsTest {
   /**
    * The layer, over all steps or over those whose first number is positive.
    *
-   * @param isChosen whether only an execution tells the steps
+   * @param isChosen whether only an execution determines the steps
    */
   private Model model(
       String type, int steps, boolean isChosen, float[] w, float[] r, float[] first, int... lengths)

@@ -232,7 +232,7 @@ class ResizeTest {
     }
   }
 
-  /** What a size is computed for while the file is read is what it is told by an execution. */
+  /** A size that is computed while the file is read is the one that an execution determines. */
   @ParameterizedTest
   @CsvSource({
     "nearest, asymmetric, floor, 0",
@@ -277,7 +277,7 @@ class ResizeTest {
     }
   }
 
-  /** Scales that only an execution tells: 4 times 2.5 and 0.5 are 10 and 2. */
+  /** Scales that only an execution determines: 4 times 2.5 and 0.5 are 10 and 2. */
   @Test
   void scalesMayBeToldByAnExecution() throws Exception {
     file.opset(13)

@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** Elements written to, or taken from, places that only an execution tells. */
+/** Elements written to, or taken from, places that only an execution determines. */
 class ScatteredPlacesTest {
   /** ONNX's number of the type. */
   private static final int INT8 = 3;

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Results whose sizes only an execution tells. */
+/** Results whose sizes only an execution determines. */
 class SearchTest {
   private final OnnxFileBuilder file = new OnnxFileBuilder();
 

@@ -14,7 +14,7 @@ public enum Trait {
 
   /**
    * A rounding error in an input may turn into quite another result, as before an ARGMAX. Results
-   * of two devices that round differently do not tell whether both are right.
+   * of two devices that round differently do not say whether both are right.
    */
   DISCONTINUOUS,
 

@@ -35,7 +35,7 @@ class LoopsTest {
     file.loop(1, 2, new int[] {counter, list, x}, m, all, y).graph(new int[] {x}, all, y);
   }
 
-  /** Rows of two numbers each; -1 where only an execution tells how many. */
+  /** Rows of two numbers each; -1 where only an execution determines how many. */
   private int list(String name, int rows) {
     return rows < 0 ? file.open(name, TensorType.FLOAT32, -1, 2) : file.floats(name, rows, 2);
   }

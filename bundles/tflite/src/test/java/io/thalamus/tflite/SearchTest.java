@@ -13,7 +13,7 @@ import org.tensorflow.lite.schema.ResizeBilinearOptions;
 import org.tensorflow.lite.schema.ResizeNearestNeighborOptions;
 import org.tensorflow.lite.schema.TensorType;
 
-/** Results whose sizes only an execution tells, and functions of the extension. */
+/** Results whose sizes only an execution determines, and functions of the extension. */
 class SearchTest {
   private final TfliteFileBuilder file = new TfliteFileBuilder();
 

@@ -301,12 +301,12 @@ public final class VectorRunner {
     return Optional.empty();
   }
 
-  private static boolean agrees(Shape told, Shape expected) {
-    if (told.rank() != expected.rank()) {
+  private static boolean agrees(Shape reported, Shape expected) {
+    if (reported.rank() != expected.rank()) {
       return false;
     }
-    for (int axis = 0; axis < told.rank(); axis++) {
-      if (told.dimension(axis) != 0 && told.dimension(axis) != expected.dimension(axis)) {
+    for (int axis = 0; axis < reported.rank(); axis++) {
+      if (reported.dimension(axis) != 0 && reported.dimension(axis) != expected.dimension(axis)) {
         return false;
       }
     }

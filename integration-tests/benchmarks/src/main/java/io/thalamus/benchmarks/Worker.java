@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The process of one engine with one model: opens it, then runs when told to.
+ * The process of one engine with one model: opens it, then runs on command.
  *
  * <pre>
  *   arguments   ENGINE THREADS MODEL INPUT...

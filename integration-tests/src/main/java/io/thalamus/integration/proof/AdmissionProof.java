@@ -49,7 +49,7 @@ import org.osgi.service.component.annotations.Reference;
  */
 @Component(service = BiFunction.class, property = FrameworkProof.NAME + "=admission")
 public final class AdmissionProof extends FrameworkProof {
-  /** The most of one application and priority that wait: users are told. */
+  /** The most of one application and priority that wait: users are informed. */
   private static final int PROMISED = 4_096;
 
   /** The most executions that are in one of the threads, or about to be counted. */
@@ -295,7 +295,7 @@ public final class AdmissionProof extends FrameworkProof {
       figures.decimal("servedAtTry." + number + ".share", share(count, served));
     }
     figures.figure("servedAtTry", outcomes.servedAtTry);
-    // Those that came back when they were told to, and what came of it.
+    // Those that came back when they were asked to, and what came of it.
     long returns = outcomes.tries.sum() - submissions;
     figures.figure("returns", returns);
     figures.decimal("returns.servedShare", share(again, returns));

@@ -23,8 +23,8 @@ import org.osgi.service.component.annotations.Reference;
 
 /**
  * Requests come at a steady rate while device bundles are installed, updated and uninstalled by
- * turns, so that they overlap and each is alone for a time, and one of the devices is hurt by a
- * script: none may fail, none may be wrong, and afterwards nothing of the bundles may be left.
+ * turns, so that they overlap and each is alone for a time, and one of the devices is made faulty
+ * by a script: none may fail, none may be wrong, and afterwards nothing of the bundles may be left.
  */
 @Component(service = BiFunction.class, property = FrameworkProof.NAME + "=chaos")
 public final class ChaosProof extends FrameworkProof {
@@ -50,7 +50,7 @@ public final class ChaosProof extends FrameworkProof {
 
   private record Plan(
       List<String> devices,
-      Optional<String> hurt,
+      Optional<String> faulty,
       long requests,
       double rate,
       int threads,
@@ -68,18 +68,18 @@ public final class ChaosProof extends FrameworkProof {
   @Override
   protected void run(Settings settings, Figures figures) throws Exception {
     List<String> devices = List.of(settings.text("devices", "simd,npu").split(","));
-    String hurt = settings.text("hurt", devices.contains("npu") ? "npu" : "");
+    String faulty = settings.text("faulty", devices.contains("npu") ? "npu" : "");
     long seed = settings.number("seed", 1);
     Plan plan =
         new Plan(
             devices,
-            Optional.of(hurt).filter(name -> !name.isEmpty()),
+            Optional.of(faulty).filter(name -> !name.isEmpty()),
             settings.number("requests", 10_000),
             settings.number("rate", 12),
             Math.toIntExact(settings.number("threads", 4)),
             Math.toIntExact(settings.number("warm-up", 3)),
             Math.toIntExact(settings.number("cycles", 100)),
-            Math.toIntExact(settings.number("faults", hurt.isEmpty() ? 0 : 200)),
+            Math.toIntExact(settings.number("faults", faulty.isEmpty() ? 0 : 200)),
             settings.number("serve", 1200),
             settings.number("timed", 1) != 0);
     String folder = settings.text("dir", ConformanceData.models().map(Path::toString).orElse(""));
@@ -88,7 +88,7 @@ public final class ChaosProof extends FrameworkProof {
     figures.figure("seed", seed);
     List<Workload> workloads = Workloads.of(networks, context, names, folder, figures);
     try {
-      prove(plan, workloads, new Faults(gogo, hurt, seed), figures);
+      prove(plan, workloads, new Faults(gogo, faulty, seed), figures);
     } finally {
       workloads.forEach(Workload::close);
     }
@@ -170,7 +170,7 @@ public final class ChaosProof extends FrameworkProof {
         if (before != null) {
           bundles.uninstall(before);
         }
-        int mine = plan.hurt().filter(device::equals).isPresent() ? due : 0;
+        int mine = plan.faulty().filter(device::equals).isPresent() ? due : 0;
         stay(mine / 2);
         moment = System.nanoTime();
         bundles.update(bundle, Files.newInputStream(jar(device)));
@@ -190,7 +190,7 @@ public final class ChaosProof extends FrameworkProof {
     }
 
     private void takeOver(String device) throws Exception {
-      if (plan.hurt().filter(device::equals).isPresent()) {
+      if (plan.faulty().filter(device::equals).isPresent()) {
         faults.takeOver();
       }
     }

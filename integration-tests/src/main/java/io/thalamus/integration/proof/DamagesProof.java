@@ -183,7 +183,7 @@ public final class DamagesProof extends FrameworkProof {
       figures.figure("modelCacheBytes", bytes);
     }
 
-    /** Spoils one file in one of four ways. */
+    /** Damages one file in one of four ways. */
     void damage() throws IOException {
       List<Path> files = files("[12]\\d+");
       Path file = files.get(random.nextInt(files.size()));

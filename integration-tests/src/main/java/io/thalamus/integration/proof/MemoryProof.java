@@ -17,8 +17,8 @@ import org.osgi.service.component.annotations.Reference;
 
 /**
  * A state that stays on a device from one execution to the next: while the device's bundle is
- * updated, it moves, and no bit of it changes; when the device is hurt, it is right, or said to
- * have died by name, and never anything else. Between the two many threads send requests with
+ * updated, it moves, and no bit of it changes; when the device has faults, it is right, or said to
+ * be unavailable by name, and never anything else. Between the two many threads send requests with
  * guarded arguments.
  */
 @Component(service = BiFunction.class, property = FrameworkProof.NAME + "=memory")
@@ -60,7 +60,7 @@ public final class MemoryProof extends FrameworkProof {
       updated(bundles, bundle, jar, device, executions, updates, seed, figures);
       guarded(device, threads, requests, millis, seed, figures);
       if (faults > 0) {
-        hurt(device, faults, seed, figures);
+        withFaults(device, faults, seed, figures);
       }
     } finally {
       bundles.uninstall(bundle);
@@ -112,7 +112,7 @@ public final class MemoryProof extends FrameworkProof {
     }
   }
 
-  private void hurt(String device, int count, long seed, Figures figures) throws Exception {
+  private void withFaults(String device, int count, long seed, Figures figures) throws Exception {
     Faults faults = new Faults(gogo, device, seed);
     faults.takeOver();
     awaitServing(device);
@@ -127,16 +127,16 @@ public final class MemoryProof extends FrameworkProof {
         run.step();
       }
       figures.figure("faults", faults.done());
-      figures.figure("hurt.executions", run.executions());
-      figures.figure("hurt.stateOnDeviceOnly", run.onDevice());
-      figures.figure("hurt.failed", run.failed());
-      figures.figure("hurt.dead", run.dead());
-      figures.figure("hurt.wrong", run.wrong());
+      figures.figure("faults.executions", run.executions());
+      figures.figure("faults.stateOnDeviceOnly", run.onDevice());
+      figures.figure("faults.failed", run.failed());
+      figures.figure("faults.dead", run.dead());
+      figures.figure("faults.wrong", run.wrong());
       figures.figure("lastMessage", run.lastMessage());
       figures.promise("nothing but state is lost: " + run.lastMessage(), run.failed() == 0);
-      figures.promise("state that died is named", run.nameless() == 0);
+      figures.promise("state that is unavailable is named", run.nameless() == 0);
       figures.promise("all bits are those of the CPU device", run.wrong() == 0);
-      figures.promise("some state died", run.dead() > 0);
+      figures.promise("some state was lost", run.dead() > 0);
     }
   }
 

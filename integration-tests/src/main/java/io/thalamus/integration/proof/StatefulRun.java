@@ -79,7 +79,7 @@ public final class StatefulRun implements AutoCloseable {
     return Model.of(graph.build());
   }
 
-  /** Executes once, and compares; a state that died is written anew as it must have been. */
+  /** Executes once, and compares; a state that was lost is written anew as it must have been. */
   public ExecutionReport step() throws NeuralNetworksException {
     byte[] x = new byte[ELEMENTS];
     random.nextBytes(x);
@@ -146,12 +146,12 @@ public final class StatefulRun implements AutoCloseable {
     return wrong;
   }
 
-  /** Returns the number that failed, but for a state that died. */
+  /** Returns the number that failed, but for a state that was lost. */
   public int failed() {
     return failed;
   }
 
-  /** Returns the number that found that the state had died with its device. */
+  /** Returns the number that found that the state was lost with its device. */
   public int dead() {
     return dead;
   }

@@ -85,15 +85,15 @@ public final class Main {
               List.of("simd")),
           new InFramework(
               "memory",
-              "state on a device that is updated, and hurt, and requests between guarded bytes"
-                  + " (--device npu --executions 1000 --updates 20 --faults 100 --seed 1"
+              "state on a device that is updated, and has faults, and requests between guarded"
+                  + " bytes (--device npu --executions 1000 --updates 20 --faults 100 --seed 1"
                   + " --requests 100000 --threads 8 --millis 0)",
               List.of("npu")),
           new InFramework(
               "chaos",
-              "requests at a steady rate while devices come and go and one of them is hurt"
+              "requests at a steady rate while devices come and go and one of them has faults"
                   + " (--requests 10000 --rate 12 --threads 4 --cycles 100 --devices simd,npu"
-                  + " --hurt npu --faults 200 --seed 1 --models LIST --serve 1200 --warm-up 3"
+                  + " --faulty npu --faults 200 --seed 1 --models LIST --serve 1200 --warm-up 3"
                   + " --timed 1)",
               List.of("simd", "npu")));
 

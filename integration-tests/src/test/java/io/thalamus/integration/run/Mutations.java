@@ -19,7 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Spoils every vector in AOSP's 22 ways: somebody must refuse each. */
+/** Damages every vector in AOSP's 22 ways: somebody must refuse each. */
 final class Mutations implements Proof {
   private static final int MOST_SHOWN = 3;
 
@@ -30,7 +30,7 @@ final class Mutations implements Proof {
 
   @Override
   public String purpose() {
-    return "spoiled models are refused (--dir VECTORS --graphs 200 --device cpu"
+    return "damaged models are refused (--dir VECTORS --graphs 200 --device cpu"
         + " --all true | --sample 2 --seed 1 of each family for each example)";
   }
 
@@ -94,6 +94,6 @@ final class Mutations implements Proof {
       }
     }
     figures.promise("no mutation is accepted", report.count(Layer.NOBODY) == 0);
-    figures.promise("no spoiled request is accepted", report.acceptedRequests() == 0);
+    figures.promise("no damaged request is accepted", report.acceptedRequests() == 0);
   }
 }

@@ -83,7 +83,8 @@ final class Operations implements Proof {
     lines.add("operands follow from it. Behind a type stands the HAL version that brought it.");
     lines.add("Types begin with `" + TENSOR + "`, where it is left out. Under a device stands");
     lines.add("`all` or what it has kernels for; one that has a type may leave out some forms,");
-    lines.add("such as shapes that only an execution tells: `supportedOperations` says for each");
+    lines.add(
+        "such as shapes that only an execution determines: `supportedOperations` says for each");
     lines.add("model. An operation that a device does not take goes to another; `cpu` takes all.");
     lines.add("");
     lines.add("## NNAPI");

@@ -201,7 +201,7 @@ class ProofsTest {
             "12",
             "--requests",
             "2000");
-    lines.stream().filter(line -> line.matches("(updated|hurt|faults).*")).forEach(this::tell);
+    lines.stream().filter(line -> line.matches("(updated|faults).*")).forEach(this::tell);
   }
 
   @Test

@@ -96,7 +96,7 @@ final class ServedPage implements Proof {
     figures.promise("the model is shown", browser.part("models").contains("digits"));
     String before = browser.part("latency");
     send(server, requests);
-    // The figure of the table, which tells that all have come.
+    // The figure of the table, which says that all have come.
     await(browser, "models", ">" + requests + "<", true);
     figures.promise("the histogram moves", !browser.part("latency").equals(before));
     await(browser, "timeline", "<svg", true);

@@ -22,7 +22,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * Requests over each protocol, and by streams of gRPC, while the model and the device {@code simd}
  * are updated, some files of models being damaged or half written. None may fail, be wrong, or be
- * answered by a version after its replacement was announced; then the server is told to end under
+ * answered by a version after its replacement was announced; then the server is asked to end under
  * load, and loses none.
  */
 final class Serving implements Proof {

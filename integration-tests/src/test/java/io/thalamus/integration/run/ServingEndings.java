@@ -14,7 +14,7 @@ import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Servers that are told to end under load, as a container's host does: no request is lost. */
+/** Servers that are asked to end under load, as a container's host does: no request is lost. */
 final class ServingEndings implements Proof {
   private static final int LONGEST_MILLIS = 800;
 
@@ -27,7 +27,7 @@ final class ServingEndings implements Proof {
 
   @Override
   public String purpose() {
-    return "servers that are told to end while clients ask, some of them with pauses (--times 100"
+    return "servers that are asked to end while clients ask, some of them with pauses (--times 100"
         + " --threads 4 --grace 300 --pause 100 --protocol rest,grpc --seed 1)";
   }
 

@@ -23,8 +23,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Requests that come, whatever the server says, several times as often as it can compute them. Each
- * has a limit, and whoever is told when to try again does so then. How often a server can compute
- * them is measured first.
+ * has a limit, and whoever is informed when to try again does so then. How often a server can
+ * compute them is measured first.
  */
 final class ServingOverload implements Proof {
   private static final long MEGABYTE = 1 << 20;

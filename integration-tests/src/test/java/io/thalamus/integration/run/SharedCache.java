@@ -246,7 +246,7 @@ final class SharedCache implements Proof {
       isCached &= !text.contains("no device of the plan caches");
     }
 
-    /** Spoils one file of the cache in one of four ways, half of the time. */
+    /** Damages one file of the cache in one of four ways, half of the time. */
     private void damage() throws IOException {
       if (!Files.isDirectory(cache()) || random.nextBoolean()) {
         return;

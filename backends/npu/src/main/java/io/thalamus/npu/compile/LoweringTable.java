@@ -66,7 +66,7 @@ final class LoweringTable {
       ResolvedOperation operation = new ResolvedOperation(shaped, definition.resolve(shaped));
       return isPossible(operation, lowering);
     } catch (ValidationException | ArithmeticException e) {
-      // Preparing tells what is wrong.
+      // Preparing says what is wrong.
       return false;
     }
   }

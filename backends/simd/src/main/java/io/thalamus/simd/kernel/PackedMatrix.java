@@ -220,7 +220,7 @@ public final class PackedMatrix {
   /**
    * A matrix that was packed before and made {@link #narrow}.
    *
-   * @param least as it was told there
+   * @param least as it was there
    * @throws IndexOutOfBoundsException if these are not the bytes of such a matrix
    */
   public static PackedMatrix of(int rows, int columns, int least, MemorySegment bytes) {

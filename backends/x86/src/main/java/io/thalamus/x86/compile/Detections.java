@@ -350,14 +350,14 @@ public final class Detections {
   }
 
   /** Writes the corners of boxes to every so many rows. */
-  private void corners(int image, Place told, int first, int every) {
+  private void corners(int image, Place reported, int first, int every) {
     int bytes = CORNERS * Float.BYTES;
     program.callInParts(
         new Strided(
             Float.BYTES, CORNERS, Float.BYTES, Float.BYTES, ChosenBoxes.BYTES, every * bytes),
-        told.bytes() / ChosenBoxes.BYTES,
+        reported.bytes() / ChosenBoxes.BYTES,
         LONGEST,
-        told.at(0),
+        reported.at(0),
         operands.output(BOXES).at((row(image) + first) * bytes));
   }
 

@@ -247,7 +247,7 @@ public final class Finding {
     }
   }
 
-  /** Returns where it is told where rows begin; a run that meets a wrong index fails. */
+  /** Returns where a run finds the beginnings of rows; a run that meets a wrong index fails. */
   static Place check(CheckedIndexes indexes, Place from, ProgramBuilder program) {
     Place places = program.place(indexes.bytes());
     program.call(indexes, from.at(0), places.at(0));

@@ -12,7 +12,7 @@ import java.util.List;
 
 /**
  * Tuples of indexes, as where the rows begin that they name. An index that is out of bounds counts
- * as 0, and the first one of each place in a tuple is told.
+ * as 0, and the first one of each place in a tuple is reported.
  *
  * @param count of tuples
  * @param limits by place in a tuple: no index is as large as this
@@ -20,7 +20,7 @@ import java.util.List;
  */
 public record CheckedIndexes(int count, List<Integer> limits, List<Integer> steps)
     implements FunctionSource {
-  /** Bytes of what is told for a place in a tuple: 0 if all indexes are within bounds. */
+  /** Bytes of the report on a place in a tuple: 0 if all indexes are within bounds. */
   public static final int STATUS = Long.BYTES;
 
   /** Copies the lists. */
@@ -39,13 +39,13 @@ public record CheckedIndexes(int count, List<Integer> limits, List<Integer> step
     return limits.size() * STATUS;
   }
 
-  /** Returns which index was out of bounds by what was told. */
+  /** Returns which index was out of bounds by its report. */
   public static int index(long status) {
     return (int) (status >>> Integer.SIZE) - 1;
   }
 
   /**
-   * Returns the function: o0 are the indexes, of 32 bits; o1 is what is told for each place in a
+   * Returns the function: o0 are the indexes, of 32 bits; o1 is the report on each place in a
    * tuple, and behind it the beginnings of rows, of 64 bits. There is one block.
    */
   @Override
@@ -84,15 +84,15 @@ public record CheckedIndexes(int count, List<Integer> limits, List<Integer> step
     a.emit(Shift.SHR, Gpr.RAX, Integer.SIZE);
     a.emit(Alu.CMP, Gpr.RAX, limits.get(place));
     a.jump(Condition.BELOW, good);
-    Label told = new Label();
+    Label reported = new Label();
     a.load(Gpr.R10, Address.at(Gpr.RDI, place * STATUS));
     a.emit(Alu.CMP, Gpr.R10, 0);
-    a.jump(Condition.NOT_EQUAL, told);
+    a.jump(Condition.NOT_EQUAL, reported);
     a.mov(Gpr.R10, Gpr.R8);
     a.emit(Shift.SHL, Gpr.R10, Integer.SIZE);
     a.emit(Alu.OR, Gpr.R10, Gpr.RAX);
     a.store(Address.at(Gpr.RDI, place * STATUS), Gpr.R10);
-    a.bind(told);
+    a.bind(reported);
     a.mov(Gpr.RAX, 0);
     a.bind(good);
     a.imul(Gpr.RAX, Gpr.RAX, steps.get(place));

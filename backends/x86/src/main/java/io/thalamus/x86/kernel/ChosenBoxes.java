@@ -33,7 +33,7 @@ import java.util.function.Consumer;
 public record ChosenBoxes(
     int count, float scoreThreshold, float overlapThreshold, int total, int first, int most)
     implements FunctionSource {
-  /** Bytes of what is told of a chosen box; all are 0 where there is none. */
+  /** Bytes of what is reported of a chosen box; all are 0 where there is none. */
   public static final int BYTES = 24;
 
   /** Where the score stands behind y1, x1, y2 and x2. */
@@ -68,7 +68,7 @@ public record ChosenBoxes(
     return Math.ceilDiv(count, MULTIPLE) * MULTIPLE * Float.BYTES;
   }
 
-  /** Returns the bytes of the scores and of what is told of the chosen boxes. */
+  /** Returns the bytes of the scores and of what is reported of the chosen boxes. */
   public long bytes() {
     return chosen(count) + (long) total * BYTES;
   }
@@ -79,7 +79,7 @@ public record ChosenBoxes(
 
   /**
    * Returns the function: o0 are all y1, and behind them all x1; o1 the scores, and behind them,
-   * from {@link #chosen} on, what is told of the chosen boxes; o2 all y2 and x2. There is one
+   * from {@link #chosen} on, what is reported of the chosen boxes; o2 all y2 and x2. There is one
    * block.
    */
   @Override
@@ -119,7 +119,7 @@ public record ChosenBoxes(
     return emitter.end(List.of(new Extent(boxes, 0), new Extent(bytes(), 0), new Extent(boxes, 0)));
   }
 
-  /** Makes scores 0 that are not above the threshold, and all that is told of chosen boxes. */
+  /** Makes scores 0 that are not above the threshold, and all that is reported of chosen boxes. */
   private void begin(Emitter emitter) {
     Assembler a = emitter.assembler();
     a.mov(Gpr.RAX, 0);

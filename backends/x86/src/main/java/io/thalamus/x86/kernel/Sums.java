@@ -53,7 +53,7 @@ public record Sums(Finish finish, int vectors, int channels, int step, boolean a
     }
   }
 
-  /** Sets more sums, of rows that are none, to 0. */
+  /** Sets the sums of some rows to 0. */
   void clear(Emitter emitter, int first, int end) {
     for (int row = first; row < end; row++) {
       for (int v = 0; v < vectors; v++) {

@@ -17,7 +17,7 @@ import io.thalamus.x86.asm.Shift;
  */
 public record WideIntegers(boolean isCheck, int count) implements FunctionSource {
   /**
-   * Returns the function: o0 are the integers; o1 is the result, or what is told: 0, or else the
+   * Returns the function: o0 are the integers; o1 is the result, or the report: 0, or else the
    * number of the first one that is not of 32 bits, from 1 on, above 32 bits. There is one block.
    */
   @Override

@@ -43,14 +43,14 @@ final class GrpcServer implements HttpServer, AutoCloseable {
 
   private static final long LOOK_MILLIS = 10;
 
-  /** The time after which a change of its health is told at the latest. */
+  /** The time after which a change of its health is reported at the latest. */
   private static final long WATCH_MILLIS = 200;
 
-  /** Of a connection that was there when clients were told to leave. */
+  /** Of a connection that was there when clients were asked to leave. */
   private static final AttributeKey<Boolean> KNOWN =
       AttributeKey.valueOf(GrpcServer.class, "known");
 
-  /** Clients that look after their connection more often are told to stop it. */
+  /** Clients that look after their connection more often are asked to stop it. */
   private static final long LEAST_PING_SECONDS = 10;
 
   private final HttpSettings settings;
@@ -210,7 +210,7 @@ final class GrpcServer implements HttpServer, AutoCloseable {
     end();
   }
 
-  /** Waits until all clients were told to leave, those too that connected last. */
+  /** Waits until all clients were asked to leave, those too that connected last. */
   private void awaitDismissed() throws InterruptedException {
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(5 * DISMISS_MILLIS);
     while (!listener.connections().isEmpty() && System.nanoTime() - end < 0) {

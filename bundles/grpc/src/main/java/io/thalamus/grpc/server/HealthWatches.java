@@ -13,8 +13,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The open calls of {@code Watch} in gRPC's own health protocol: each is told the health of a
- * service, and told again when it has changed. Thread-safe.
+ * The open calls of {@code Watch} in gRPC's own health protocol: each receives the health of a
+ * service, and again when it has changed. Thread-safe.
  */
 final class HealthWatches {
   private final Descriptions descriptions;
@@ -45,7 +45,7 @@ final class HealthWatches {
 
     // Under its own lock.
     private String service;
-    private int told = -1;
+    private int reported = -1;
     private boolean isEnded;
 
     Watch(ServerCall<InputStream, Reply> call) {
@@ -82,8 +82,8 @@ final class HealthWatches {
 
     private synchronized void tell() {
       int now = descriptions.health(service);
-      if (now != told && !isEnded && !call.isCancelled()) {
-        told = now;
+      if (now != reported && !isEnded && !call.isCancelled()) {
+        reported = now;
         call.sendMessage(Reply.of(new MessageWriter().integer(1, now)));
       }
     }

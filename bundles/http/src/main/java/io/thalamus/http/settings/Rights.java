@@ -16,7 +16,9 @@ import java.util.Set;
 
 /** The rights of those who have a token or a certificate. Immutable. */
 public final class Rights {
-  /** A certificate's common name is told from the name of a token by what stands before. */
+  /**
+   * A certificate's common name is distinguished from the name of a token by what stands before.
+   */
   private static final String SUBJECT = "subject:";
 
   /**

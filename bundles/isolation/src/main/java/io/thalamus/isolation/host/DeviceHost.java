@@ -172,7 +172,7 @@ public final class DeviceHost implements Connection.Receiver, AutoCloseable {
     return e.status() == ErrorStatus.NONE ? ErrorStatus.GENERAL_FAILURE : e.status();
   }
 
-  /** Maps the page, and tells whether that was possible. */
+  /** Maps the page, and says whether that was possible. */
   private Action callPage(Decoder in) throws WireFormatException {
     SharedMemoryHandle handle = MemoryCodec.handle(in);
     return () -> {

@@ -234,7 +234,7 @@ public final class Connection implements AutoCloseable {
     return new DeviceException(status, in.text(), in.optional(ExecutionCodec::duration), null);
   }
 
-  /** Ends the connection, where it has not ended yet: all who wait are told why. */
+  /** Ends the connection, where it has not ended yet: all who wait are informed why. */
   public void end(String why) {
     if (!end.compareAndSet(null, why)) {
       return;

@@ -4,8 +4,8 @@ package io.thalamus.onnx.convert;
 import io.thalamus.onnx.file.DataType;
 
 /**
- * Slices and paddings whose places only an execution tells, where the file states the shape of the
- * result: the places along each axis are computed as integers, and gathered.
+ * Slices and paddings whose places only an execution determines, where the file states the shape of
+ * the result: the places along each axis are computed as integers, and gathered.
  */
 final class Computed {
   private Computed() {}

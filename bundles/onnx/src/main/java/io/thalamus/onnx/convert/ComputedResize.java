@@ -7,9 +7,9 @@ import io.thalamus.onnx.fold.Dims;
 import java.util.Arrays;
 
 /**
- * Resize whose scales, sizes or cut only an execution tells: the factors of each axis are computed
- * as {@link io.thalamus.onnx.fold.Resampling} has them. The sizes of the result are those that the
- * file states or the inputs tell; 0 stands for one that only an execution tells.
+ * Resize whose scales, sizes or cut only an execution determines: the factors of each axis are
+ * computed as {@link io.thalamus.onnx.fold.Resampling} has them. The sizes of the result are those
+ * that the file states or the inputs tell; 0 stands for one that only an execution determines.
  */
 final class ComputedResize {
   private static final DataType REAL = DataType.FLOAT;

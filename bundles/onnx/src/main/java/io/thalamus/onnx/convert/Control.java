@@ -160,7 +160,7 @@ final class Control {
     }
   }
 
-  /** The results of no rounds: of each round's shape, which a round tells that nobody reads. */
+  /** The results of no rounds: of each round's shape, which a round says that nobody reads. */
   private static Value none(Node node, OnnxGraph body, List<Value> first, int output) {
     Value index = Value.of(Tensor.ofLongs(new int[0], 0));
     Value one = round(node.graph(), node.scope(), body, index, first).get(output + 1);

@@ -310,7 +310,7 @@ class Emitter {
     return emit(operation, inputs, false, types);
   }
 
-  /** Adds an operation of whose results only an execution tells the sizes. */
+  /** Adds an operation of whose results only an execution determines the sizes. */
   List<Value> emitOpen(OperationType operation, List<Integer> inputs, DataType... types) {
     return emit(operation, inputs, true, types);
   }
@@ -329,7 +329,7 @@ class Emitter {
 
   /**
    * Adds an operation whose result has a shape that is known here, as far as it is known: 0 stands
-   * for a size that only an execution tells.
+   * for a size that only an execution determines.
    */
   Value emitSized(DataType type, int[] shape, OperationType operation, Integer... inputs) {
     Value result = temporary(type, shape);
@@ -349,13 +349,13 @@ class Emitter {
     }
   }
 
-  /** A value for an operation to write; 0 stands for a size that only an execution tells. */
+  /** A value for an operation to write; 0 stands for a size that only an execution determines. */
   Value temporary(DataType type, int[] shape) {
     Quantization quantization = quantization(type);
     return value(type, shape, builder.temporary("", code(type), physical(shape), quantization));
   }
 
-  /** Real numbers rounded to float16, of a size that only an execution tells. */
+  /** Real numbers rounded to float16, of a size that only an execution determines. */
   Value halved(Value value) {
     Shape shape = physical(value.shape());
     int half = builder.temporary("", OperandCode.TENSOR_FLOAT16, shape, Quantization.NONE);
@@ -365,7 +365,7 @@ class Emitter {
     return result;
   }
 
-  /** An input of the graph; 0 stands for a size that only an execution tells. */
+  /** An input of the graph; 0 stands for a size that only an execution determines. */
   Value input(DataType type, int[] shape) {
     return value(type, shape, builder.input("", code(type), physical(shape), quantization(type)));
   }

@@ -348,7 +348,7 @@ final class Movement {
     node.out(ops.reshape(ops.expand(ops.reshape(value, apart), full), shape));
   }
 
-  /** The same where sizes or repetitions are told by an execution. */
+  /** The same where sizes or repetitions are determined by an execution. */
   private static Value tile(Node node, Value value) {
     Ops ops = node.ops();
     boolean isPlain =

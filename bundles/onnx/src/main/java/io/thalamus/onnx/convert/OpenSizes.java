@@ -11,9 +11,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The steps of {@link Ops} on values of which only an execution tells a size, which is 0 here, and
- * others that such values need. Devices compute the shapes of what they write; so much is derived
- * here as operations have to be told.
+ * The steps of {@link Ops} on values of which only an execution determines a size, which is 0 here,
+ * and others that such values need. Devices compute the shapes of what they write; so much is
+ * derived here as operations have to be known.
  */
 final class OpenSizes {
   private static final int MAX_RANK = 4;

@@ -19,7 +19,7 @@ final class Ops extends MathOps {
     super(files, catalog, budget);
   }
 
-  // ---- steps that values take whose sizes only an execution tells, too ----
+  // ---- steps that values take whose sizes only an execution determines, too ----
 
   @Override
   Value binary(Binary function, Value a, Value b) {

@@ -7,8 +7,8 @@ import io.thalamus.operations.extension.ThalamusExtension;
 
 /**
  * Regions of images whose places are computed: MaxRoiPool by NNAPI's operation, whose boxes lie in
- * the image, and RoiAlign by the extension's. Also where only an execution tells how many there
- * are.
+ * the image, and RoiAlign by the extension's. Also where only an execution determines how many
+ * there are.
  */
 final class RegionAlign {
   private RegionAlign() {}

@@ -162,8 +162,8 @@ final class Shapes {
   }
 
   /**
-   * The sizes, of which -1 stands for the rest: 0 where only an execution tells one. The rest is
-   * known where the only open size is kept.
+   * The sizes, of which -1 stands for the rest: 0 where only an execution determines one. The rest
+   * is known where the only open size is kept.
    */
   private static int[] open(Value value, int... shape) {
     int[] target = Arrays.stream(shape).map(size -> Math.max(size, 0)).toArray();
@@ -191,7 +191,7 @@ final class Shapes {
                 Dims.count(value.shape(), split, value.rank())));
   }
 
-  /** The axes by which an operator is told where to add or remove dimensions, or null. */
+  /** The axes by which an operator knows where to add or remove dimensions, or null. */
   private static int[] axes(Node node) {
     return node.has(1) ? node.ints(1) : node.list("axes");
   }
@@ -257,7 +257,7 @@ final class Shapes {
     node.out(ops.add(ops.mul(places, step), start));
   }
 
-  /** As many places as there are steps to an end, which only an execution tells. */
+  /** As many places as there are steps to an end, which only an execution determines. */
   private static Value places(Ops ops, DataType type, Value start, Value end, Value step) {
     Value number =
         type.isFloat()

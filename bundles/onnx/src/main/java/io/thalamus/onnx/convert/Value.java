@@ -68,7 +68,7 @@ final class Value {
     return new Value(constant.type(), constant.shape(), constant, NO_OPERAND);
   }
 
-  /** A value of which only an execution tells the dimensions that are 0 here. */
+  /** A value of which only an execution determines the dimensions that are 0 here. */
   static Value ofOpen(DataType type, int[] shape, int operand) {
     Value value = of(type, shape, operand);
     value.isOpen = true;
@@ -82,7 +82,7 @@ final class Value {
     return value;
   }
 
-  /** A list of which only an execution tells the length; its values are alike. */
+  /** A list of which only an execution determines the length; its values are alike. */
   static Value ofRows(Value rows) {
     Value value = new Value(rows.type, new int[0], null, NO_OPERAND);
     value.rows = rows;
@@ -136,7 +136,7 @@ final class Value {
     return Dims.count(shape);
   }
 
-  /** Returns whether only an execution tells the size. */
+  /** Returns whether only an execution determines the size. */
   boolean isOpen() {
     return isOpen;
   }

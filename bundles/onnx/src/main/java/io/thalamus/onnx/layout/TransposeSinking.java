@@ -122,7 +122,7 @@ final class TransposeSinking {
     int[] moved = Arrays.stream(view.order()).filter(axis -> shape[axis] != 1).toArray();
     boolean isOpen = Arrays.stream(shape).filter(size -> size == 0).count() > 1;
     boolean isInOrder = !isOpen && Arrays.equals(moved, Arrays.stream(moved).sorted().toArray());
-    // A size that only an execution tells is the rest.
+    // A size that only an execution determines is the rest.
     int[] target =
         Arrays.stream(operand(index).shape().toArray())
             .map(size -> size == 0 ? -1 : size)

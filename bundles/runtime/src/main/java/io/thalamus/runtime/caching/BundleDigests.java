@@ -40,7 +40,7 @@ import org.osgi.service.component.annotations.ReferencePolicy;
  *
  * <p>The code of a device is its bundle, all bundles that this is wired to, directly or not, the
  * runtime's own, which cuts the models that devices get, and the Java platform's version. Wirings
- * tell which contents are in use: after an update without a refresh others still run with the old
+ * say which contents are in use: after an update without a refresh others still run with the old
  * ones, whose digest is known from before, or not to be had.
  */
 @Component(service = CodeDigests.class)

@@ -49,7 +49,7 @@ final class CacheEntry {
     this.place = ByteBuffer.wrap(token.toArray()).getLong() & (Long.MAX_VALUE >> 1);
   }
 
-  /** Returns how a device's files are told apart: model caches, then data caches. */
+  /** Returns how a device's files are distinguished: model caches, then data caches. */
   static List<String> suffixes(CacheNeeds needs) {
     List<String> suffixes = new ArrayList<>();
     for (int i = 0; i < needs.modelCacheFiles(); i++) {

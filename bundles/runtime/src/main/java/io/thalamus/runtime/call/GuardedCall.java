@@ -19,7 +19,7 @@ class GuardedCall<T> implements Runnable {
 
   static final long LOOK_NANOS = Duration.ofMillis(LOOK_MILLIS).toNanos();
 
-  /** The time that a driver has to stop once it was told to, before its caller goes on. */
+  /** The time that a driver has to stop once it was asked to, before its caller goes on. */
   private static final long GRACE_NANOS = Duration.ofMillis(500).toNanos();
 
   private final Terms terms;
@@ -42,7 +42,7 @@ class GuardedCall<T> implements Runnable {
   private volatile boolean isHeld;
 
   /**
-   * True once the driver was told to stop, and the moment until which it may take. Used by who
+   * True once the driver was asked to stop, and the moment until which it may take. Used by who
    * waits.
    */
   private boolean isStopping;

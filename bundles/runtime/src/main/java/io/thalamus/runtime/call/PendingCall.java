@@ -41,7 +41,7 @@ public final class PendingCall<T> {
   }
 
   /**
-   * Gives the call up if it has reached its limit, or does not stop as it is told.
+   * Gives the call up if it has reached its limit, or does not stop when asked to.
    *
    * @return the answer of a call that is given up; null while the driver may answer, or has
    */

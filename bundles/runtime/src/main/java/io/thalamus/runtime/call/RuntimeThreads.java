@@ -55,7 +55,7 @@ public final class RuntimeThreads {
     return threads;
   }
 
-  /** Waits a while for the threads that are told to end. */
+  /** Waits a while for the threads that are asked to end. */
   public static void join(ExecutorService threads) {
     try {
       threads.awaitTermination(END_SECONDS, TimeUnit.SECONDS);

@@ -289,7 +289,7 @@ final class Preparer {
       NeuralNetworksException reason = StatusMapping.toException(doing, e);
       boolean isMissed = StatusMapping.isMissedDeadline(reason.code());
       if (config.deadline().hasPassed() || (isMissed && !isFirst)) {
-        // A device that was told to stop says so in its own words, and one that comes to it last
+        // A device that was asked to stop says so in its own words, and one that comes to it last
         // calls it over at entry, or what is left too short; it was not, for the caller.
         reason = new NeuralNetworksException(Cause.COMPILATION_STOPPED.code(), reason.getMessage());
       }

@@ -8,7 +8,7 @@ import jdk.jfr.Name;
 import jdk.jfr.Period;
 
 /**
- * The present work of a device, told at intervals while somebody records: once for the whole
+ * The present work of a device, reported at intervals while somebody records: once for the whole
  * device, and once for each compilation of which executions run there or wait.
  */
 @Name("thalamus.Load")
@@ -18,7 +18,7 @@ public final class LoadEvent extends CompilationEvent {
   private static final LoadEvent PROBE = new LoadEvent();
 
   @Label("Sample")
-  @Description("The same for all that is told at once; it grows")
+  @Description("The same for all that is reported at once; it grows")
   private long sample;
 
   @Label("Device")

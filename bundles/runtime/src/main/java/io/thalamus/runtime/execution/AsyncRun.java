@@ -111,7 +111,7 @@ final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runna
 
   @Override
   public boolean cancel(boolean mayInterruptIfRunning) {
-    // First the result: told to stop, the execution would complete it with a failure.
+    // First the result: asked to stop, the execution would complete it with a failure.
     boolean cancelled = super.cancel(mayInterruptIfRunning);
     if (cancelled) {
       // A driver's thread state is its own business: an execution is asked, never interrupted.

@@ -35,8 +35,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 
 /**
- * One execution. A mistake that only a start can tell is told by the report, one that an argument
- * tells alone by an exception.
+ * One execution. A mistake that only a start can find is in the report, one that an argument shows
+ * alone is an exception.
  *
  * <p>NNAPI allows a timeout only where exactly one device was named; here it is always allowed, and
  * goes to every step. Measuring needs one device as there: times of several do not add up.

@@ -11,8 +11,8 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * The rules by which an execution is refused because of its deadline, and how refusals are told.
- * Thread-safe.
+ * The rules by which an execution is refused because of its deadline, and how refusals are
+ * reported. Thread-safe.
  */
 record Lateness(ExecutionHost host, RunControl control) {
   /** Returns the refusal of {@link #late(PreparedPlan, Cause)} for the plan of the moment. */
@@ -62,7 +62,7 @@ record Lateness(ExecutionHost host, RunControl control) {
     return ExecutionReport.failed(cause.code(), cause.message(), retryAfter(cause));
   }
 
-  /** Returns the report of an execution that is not begun, told to whoever records; or null. */
+  /** Returns the report of an execution that is not begun, reported to whoever records; or null. */
   ExecutionReport refused(ExecutionReport report) {
     if (report != null) {
       RefusalEvent.tell(control.label(), report.code(), report.message());

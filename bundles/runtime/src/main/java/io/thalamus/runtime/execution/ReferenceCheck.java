@@ -42,7 +42,7 @@ final class ReferenceCheck {
    * monitor learns of either.
    *
    * @param request what the device has executed
-   * @param room the places of the outputs, before the device told their shapes
+   * @param room the places of the outputs, before the device reported their shapes
    * @param name of the step, for people
    */
   Optional<String> objection(

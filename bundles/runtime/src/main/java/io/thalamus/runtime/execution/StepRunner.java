@@ -298,7 +298,7 @@ final class StepRunner {
     if (result.isDone()) {
       return result;
     }
-    // A device that was told to stop says so in its own words; the caller wants the reason.
+    // A device that was asked to stop says so in its own words; the caller wants the reason.
     StepResult reason = stopped();
     if (reason != null) {
       return reason;

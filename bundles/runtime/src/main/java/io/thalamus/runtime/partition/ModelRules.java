@@ -7,7 +7,7 @@ import io.thalamus.model.Model;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
 
-/** The rules that tell whether a model is valid, and since when. Thread-safe. */
+/** The rules that say whether a model is valid, and since when. Thread-safe. */
 @FunctionalInterface
 public interface ModelRules {
   /**

@@ -39,7 +39,7 @@ import java.util.stream.IntStream;
  * A partitioner of valid models into steps for devices. Immutable.
  *
  * @param policy chooses the devices
- * @param rules tell which feature level operations need
+ * @param rules say which feature level operations need
  * @param measurements of the times that operations take
  * @param powerBudget see {@link io.thalamus.api.CompilationOptions#powerBudget}
  * @param onePerOperation whether each operation is a step of its own, to be measured

@@ -5,7 +5,7 @@ import io.thalamus.model.Subgraph;
 import java.util.List;
 
 /**
- * One use of a graph, cut into nodes. Immutable; told apart by identity, since a graph that two
+ * One use of a graph, cut into nodes. Immutable; distinguished by identity, since a graph that two
  * operations refer to is planned once for each.
  *
  * @param subgraph 0 for the main graph, else 1 plus the index among the referenced ones

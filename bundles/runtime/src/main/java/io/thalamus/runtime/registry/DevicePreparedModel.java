@@ -67,8 +67,8 @@ public final class DevicePreparedModel implements DeviceResource {
     this.staleness = staleness;
     this.admission = admission;
     this.model = prepared;
-    long told = prepared.ownBytes();
-    this.ownBytes = told < 0 ? constants(model) : told;
+    long reported = prepared.ownBytes();
+    this.ownBytes = reported < 0 ? constants(model) : reported;
     this.hasLoop =
         model
             .subgraphs()

@@ -343,7 +343,7 @@ public final class RegisteredDevice {
     if (answer instanceof Refused) {
       config.cache().ifPresent(PrepareConfig.Cache::close);
     }
-    // A device that ends because it is told to, or leaves, does nothing wrong.
+    // A device that ends because it is asked to, or leaves, does nothing wrong.
     boolean isFree = stop.status() == Signal.CONTINUE && !isLeaving();
     blame("prepare", answer, !restores && isFree && reads(model.pools()));
     return answer.orThrow(id);

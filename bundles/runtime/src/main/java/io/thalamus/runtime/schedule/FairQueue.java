@@ -163,7 +163,7 @@ public final class FairQueue<T> {
    * of what is served; the other half takes in what is served later than expected, and newcomers
    * what is served earlier. One that comes before its time is promised the same again.
    *
-   * <p>If too many of the class are promised room already, this one is told a time, and no room is
+   * <p>If too many of the class are promised room already, this one gets a time, and no room is
    * kept for it.
    *
    * @param interval the mean time between two that are served, in nanoseconds

@@ -387,7 +387,7 @@ class BundleDigestsTest {
   }
 
   /** Puts a wrong digest in the place of each that is kept, so that its use is seen. */
-  private static void spoil(CacheEngine engine) {
+  private static void damage(CacheEngine engine) {
     byte[] blob = StoredDigests.blobs(engine).get(StoredDigests.NAME).orElseThrow();
     for (int at = 32; at < blob.length; at += 64) {
       blob[at]++;
@@ -406,7 +406,7 @@ class BundleDigestsTest {
     try (FileCacheEngine engine = new FileCacheEngine(folder.resolve("engine"), "test")) {
       assertEquals(right, digest(inProcess(engine, later), driver));
       assertEquals(right, digest(inProcess(engine, later), driver));
-      spoil(engine);
+      damage(engine);
       assertNotEquals(right, digest(inProcess(engine, later), driver));
       // It may have been another one when the framework opened it.
       assertEquals(right, digest(inProcess(engine, Instant.now()), driver));

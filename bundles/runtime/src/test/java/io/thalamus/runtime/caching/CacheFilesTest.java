@@ -463,7 +463,7 @@ class CacheFilesTest {
           (call, cache) -> {
             calls.add(call);
             time.advance(timeout);
-            throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "told to stop");
+            throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "asked to stop");
           });
       NeuralNetworksException e =
           assertThrows(

@@ -195,7 +195,7 @@ class RandomCachingTest {
     };
   }
 
-  /** Spoils some files as a bad disk or a stranger may. */
+  /** Damages some files as a bad disk or a stranger may. */
   private static void damage(Random random, Path directory) throws IOException {
     List<Path> files;
     try (Stream<Path> all = Files.list(directory)) {

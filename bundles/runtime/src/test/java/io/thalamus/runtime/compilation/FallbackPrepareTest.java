@@ -144,7 +144,7 @@ class FallbackPrepareTest {
           if (config.control().checkpoint() == Signal.CANCELLED) {
             stopped.countDown();
           }
-          throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "told to stop");
+          throw new DeviceException(ErrorStatus.GENERAL_FAILURE, "asked to stop");
         };
     CompletableFuture<ExecutionReport> future =
         Graphs.addThenMulExecution(compile(0), new float[4]).computeAsync();

@@ -98,7 +98,7 @@ class KeptStateTest {
     assertArrayEquals(expected, actual);
   }
 
-  /** The device dies in the execution that reads one state and writes the next. */
+  /** The device departs in the execution that reads one state and writes the next. */
   @Test
   void aCrashTakesNoMoreAlongThanTheLastExecution() throws Exception {
     Compilation twice = compile(Fallback.DENY);

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 /**
  * Memories in any order of writing, running, copying, and of devices that come, go, fail and lose
  * what they hold, against a plain model of it: what a memory holds is what was last written to it,
- * or nothing, or it has died, which needs a device that lost something since.
+ * or nothing, or it is unavailable, which needs a device that lost something since.
  */
 class RandomMemoriesTest {
   private static final int RUNS = 40;

@@ -84,7 +84,7 @@ class ContentionEventsTest {
     }
     return config.control().checkpoint() == Signal.CONTINUE
         ? null
-        : new Failed(ErrorStatus.GENERAL_FAILURE, "told to stop");
+        : new Failed(ErrorStatus.GENERAL_FAILURE, "asked to stop");
   }
 
   @Test

@@ -269,7 +269,7 @@ class EventsTest {
               try (TestRuntime runtime = TestRuntime.of(device, cpu)) {
                 for (int i = 0; i < 3; i++) {
                   if (i == 2) {
-                    spoil(cache);
+                    damage(cache);
                   }
                   runtime.networks().compile(Graphs.addThenMul(), options).close();
                 }
@@ -281,7 +281,7 @@ class EventsTest {
   }
 
   /** Changes a byte of what a device stored. */
-  private static void spoil(Path cache) throws IOException {
+  private static void damage(Path cache) throws IOException {
     try (Stream<Path> files = Files.list(cache)) {
       for (Path file :
           files.filter(each -> each.toString().endsWith("10")).collect(Collectors.toList())) {

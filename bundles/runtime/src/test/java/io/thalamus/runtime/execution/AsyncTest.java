@@ -114,7 +114,7 @@ class AsyncTest {
           while (config.control().checkpoint() == Signal.CONTINUE) {
             Thread.onSpinWait();
           }
-          return new Failed(ErrorStatus.GENERAL_FAILURE, "told to stop");
+          return new Failed(ErrorStatus.GENERAL_FAILURE, "asked to stop");
         });
     ExecutionReport report =
         Graphs.addThenMulExecution(compile(), new float[4])

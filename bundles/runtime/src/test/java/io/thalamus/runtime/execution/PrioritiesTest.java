@@ -109,12 +109,12 @@ class PrioritiesTest {
     while (!config.control().isPauseWanted()) {
       Thread.yield();
       if (config.control().status() != Signal.CONTINUE) {
-        return new Failed(ErrorStatus.GENERAL_FAILURE, "told to stop");
+        return new Failed(ErrorStatus.GENERAL_FAILURE, "asked to stop");
       }
     }
     return config.control().checkpoint() == Signal.CONTINUE
         ? null
-        : new Failed(ErrorStatus.GENERAL_FAILURE, "told to stop");
+        : new Failed(ErrorStatus.GENERAL_FAILURE, "asked to stop");
   }
 
   private void takePermitOf(String device) throws Exception {

@@ -65,7 +65,7 @@ class StopTest {
           }
           told.countDown();
           await(mayEnd);
-          return new Failed(ErrorStatus.GENERAL_FAILURE, "told to stop");
+          return new Failed(ErrorStatus.GENERAL_FAILURE, "asked to stop");
         });
     Execution execution = execution();
     CompletableFuture<ExecutionReport> future = execution.computeAsync();

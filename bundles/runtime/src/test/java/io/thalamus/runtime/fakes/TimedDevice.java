@@ -37,7 +37,7 @@ public final class TimedDevice extends FaultyDevice {
   private ExecutionResult execute(Request request, ExecutionConfig config) {
     for (int i = 0; i < count; i++) {
       if (config.control().checkpoint() != Signal.CONTINUE) {
-        return new Failed(ErrorStatus.MISSED_DEADLINE_TRANSIENT, "told to stop");
+        return new Failed(ErrorStatus.MISSED_DEADLINE_TRANSIENT, "asked to stop");
       }
       kernels.incrementAndGet();
       time.advance(kernel);

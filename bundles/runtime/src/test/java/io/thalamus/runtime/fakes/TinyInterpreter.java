@@ -76,7 +76,7 @@ final class TinyInterpreter {
     for (Operation operation : graph.operations()) {
       Signal signal = config.control().checkpoint();
       if (signal == Signal.CANCELLED) {
-        throw new Stop(ErrorStatus.GENERAL_FAILURE, "told to stop");
+        throw new Stop(ErrorStatus.GENERAL_FAILURE, "asked to stop");
       }
       if (signal == Signal.DEADLINE) {
         throw new Stop(ErrorStatus.MISSED_DEADLINE_TRANSIENT, "late");

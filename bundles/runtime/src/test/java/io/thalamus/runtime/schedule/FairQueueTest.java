@@ -162,7 +162,7 @@ class FairQueueTest {
   }
 
   /**
-   * Each caller that is refused comes back when it was told to, while others come for the first
+   * Each caller that is refused comes back when it was asked to, while others come for the first
    * time.
    *
    * @param error by which the expected interval is wrong

@@ -46,7 +46,7 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 import org.osgi.util.tracker.ServiceTracker;
 
-/** {@code nn:serve}: serves a folder of models until the process is told to end. Thread-safe. */
+/** {@code nn:serve}: serves a folder of models until the process is asked to end. Thread-safe. */
 @Component(
     service = Command.class,
     property = {"osgi.command.scope=nn", "osgi.command.function=serve"})
@@ -308,7 +308,7 @@ public final class ServeCommand extends Command {
   }
 
   /**
-   * Returns a service once it is there; null if the process is told to end before.
+   * Returns a service once it is there; null if the process is asked to end before.
    *
    * @throws CommandException with the reason if a server cannot listen
    */
@@ -338,14 +338,14 @@ public final class ServeCommand extends Command {
   /** Waits until all models are ready, and tells those that fail meanwhile. */
   private static boolean awaitReady(ServingComponent serving, Ending ending, Invocation invocation)
       throws InterruptedException {
-    Map<String, String> told = new TreeMap<>();
+    Map<String, String> reported = new TreeMap<>();
     while (!serving.isReady()) {
       for (IndexEntry entry : serving.index()) {
         String name = entry.name() + " version " + entry.version();
         boolean isNews =
             entry.state() == ModelState.UNAVAILABLE
                 && !entry.reason().isEmpty()
-                && !entry.reason().equals(told.put(name, entry.reason()));
+                && !entry.reason().equals(reported.put(name, entry.reason()));
         if (isNews) {
           invocation.err().println("thalamus: model " + name + " is not ready: " + entry.reason());
         }
@@ -417,7 +417,7 @@ public final class ServeCommand extends Command {
     }
   }
 
-  /** The moment at which the process is told to end. Thread-safe. */
+  /** The moment at which the process is asked to end. Thread-safe. */
   private static final class Ending {
     private final CountDownLatch begun = new CountDownLatch(1);
 

@@ -10,8 +10,8 @@ import java.util.function.LongSupplier;
 
 /**
  * The entrance of requests: lets in those that there is time for, by the work before them and the
- * speed at which such work was done. A request that would miss its limit in the queue is told at
- * once when to try again, so that all that is computed is of use to somebody. Thread-safe.
+ * speed at which such work was done. A request that would miss its limit in the queue is answered
+ * at once when to try again, so that all that is computed is of use to somebody. Thread-safe.
  */
 final class Admission {
   /**
@@ -40,7 +40,7 @@ final class Admission {
   /** No queue takes as long. */
   private static final Duration ENDLESS = Duration.ofDays(1);
 
-  /** The furthest time that anybody is told. */
+  /** The furthest time that anybody is given. */
   private static final long MOST_NANOS = Duration.ofMinutes(1).toNanos();
 
   /** The time over which a speed is taken. */
@@ -84,7 +84,7 @@ final class Admission {
    */
   private double margin;
 
-  /** The moment up to which there are requests that were told to come again. */
+  /** The moment up to which there are requests that were asked to come again. */
   private long promised;
 
   /**
@@ -180,7 +180,7 @@ final class Admission {
   /** Returns the refusal of a request before which others take so long. */
   private ServingException refusal(long excess, long own, long before, Duration left) {
     long now = clock.getAsLong();
-    // Those that come back at one moment would be refused again: each is told a moment of its own.
+    // Those that come back at one moment would be refused again: each gets a moment of its own.
     long wait = Math.min(Math.max(excess, promised - now), MOST_NANOS);
     promised = now + wait + Math.round(own / meanSpeed);
     return new ServingException(

@@ -337,7 +337,7 @@ final class Joiner {
       next.computeAsync().whenComplete((report, fault) -> ended(group, room, used, report, fault));
       isStarted = true;
     } catch (ServingException e) {
-      // Each member is told when it is executed alone.
+      // Each member is informed when it is executed alone.
       LOG.log(Level.DEBUG, "requests are not joined", e);
     } finally {
       if (!isStarted) {

@@ -51,7 +51,7 @@ record OpenShapes(List<Shape> inputs, List<Shape> outputs) {
       try (LoadedModel changed = loaded.with(loaded.options().withShapes(wanted))) {
         return new OpenShapes(open, changing(outputs, changed.model().main()));
       } catch (NeuralNetworksException e) {
-        // A request of such dimensions is told why.
+        // A request of such dimensions is informed why.
       }
     }
     // The file was written for one batch, whatever it says.

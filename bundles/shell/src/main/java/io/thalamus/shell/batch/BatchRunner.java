@@ -54,7 +54,7 @@ public final class BatchRunner implements ToIntFunction<Map<String, Object>> {
    *
    * @param processor Gogo
    * @param log what went wrong while the container came up, or null where there is no log
-   * @param context tells where the shell keeps its files
+   * @param context says where the shell keeps its files
    * @param notices shows warnings above the shell's prompt
    * @param kept what each process begins with
    */

@@ -93,7 +93,7 @@ final class Requests {
     }
   }
 
-  /** Runs what each process begins with; what fails is told, and the rest goes on. */
+  /** Runs what each process begins with; what fails is reported, and the rest goes on. */
   private void begin(Map<String, Object> request, Consumer<String> errors) {
     boolean withBundles = !Boolean.TRUE.equals(request.get("devices"));
     for (List<String> words : kept.commands(withBundles)) {
@@ -159,7 +159,7 @@ final class Requests {
       return;
     }
     for (LogEntry entry : Collections.list(log.getLog()).reversed()) {
-      // What the framework could not start was told by whoever wanted it.
+      // What the framework could not start was reported by whoever wanted it.
       if (entry.getLogLevel() == LogLevel.ERROR && !entry.getLoggerName().startsWith(FRAMEWORK)) {
         Throwable cause = entry.getException();
         String because = cause == null ? "" : ": " + cause;

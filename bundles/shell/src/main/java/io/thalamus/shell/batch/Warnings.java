@@ -24,7 +24,7 @@ final class Warnings extends Handler {
     setLevel(Level.WARNING);
   }
 
-  /** Has warnings told to a consumer instead of standard error. */
+  /** Sends warnings to a consumer instead of standard error. */
   static void to(Consumer<String> lines) {
     Logger root = LogManager.getLogManager().getLogger("");
     for (Handler handler : root.getHandlers()) {

@@ -112,7 +112,7 @@ public final class DeployLog implements CommandSessionListener, LogListener {
   public void logged(LogEntry entry) {
     boolean deployed = FILE_INSTALL.equals(entry.getBundle().getSymbolicName());
     LogLevel level = entry.getLogLevel();
-    // What the framework could not start was told by whoever wanted it.
+    // What the framework could not start was reported by whoever wanted it.
     boolean told = entry.getLoggerName().startsWith("Events.Framework");
     if (level == LogLevel.ERROR && !told || deployed && level == LogLevel.WARN) {
       String line = entry.getBundle().getSymbolicName() + ": " + text(entry);

@@ -64,7 +64,7 @@ public final class TraceCommand extends Command {
           run(session, command, invocation);
         }
       } catch (Exception e) {
-        // What was recorded until then tells why.
+        // What was recorded until then says why.
         failure = e;
       }
       List<TraceEvent> trace = recorder.stop();

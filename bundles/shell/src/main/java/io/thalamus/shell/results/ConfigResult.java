@@ -13,7 +13,7 @@ import java.util.Optional;
  * The answer of {@code nn:config}. Immutable.
  *
  * @param rows in the order in which they are shown
- * @param isBrief whether people are not to be told what each of them means
+ * @param isBrief whether people are not to be informed what each of them means
  */
 public record ConfigResult(List<Row> rows, boolean isBrief, Style style) implements Result {
   private static final String HINT = "nn:config NAME says what it means: nn:config simd";

@@ -46,7 +46,7 @@ public final class Session extends CommandSessionImpl {
     channels[0] = channel;
   }
 
-  /** Has a listener told of jobs as well, since Gogo has one listener for each session. */
+  /** Informs a listener of jobs as well, since Gogo has one listener for each session. */
   void watch(JobListener listener) {
     watcher = listener;
   }

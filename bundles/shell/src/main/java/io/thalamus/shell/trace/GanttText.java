@@ -10,7 +10,7 @@ import java.util.List;
 
 /**
  * A Gantt chart for a terminal: a line for each device and each compilation, in which the shade of
- * a column tells how much of its time was busy, and a dot that an execution waited. Stateless.
+ * a column says how much of its time was busy, and a dot that an execution waited. Stateless.
  */
 public final class GanttText {
   private static final String SHADES = " ░▒▓█";

@@ -188,9 +188,7 @@ record PacketChecks(BurstSuite suite) {
     }
   }
 
-  /**
-   * A request whose memories nobody tells fails; the one after, of which they are told, does not.
-   */
+  /** A request whose memories are missing fails; the one after, which has them, does not. */
   private static void badCallbacks(Bench bench) throws Exception {
     BurstCallback failing =
         _ -> {

@@ -97,7 +97,7 @@ final class RawBurst implements AutoCloseable {
     return isSilent;
   }
 
-  /** The memories by their slots, of which the server is told when it asks. */
+  /** The memories by their slots, of which the server is informed when it asks. */
   Map<Integer, SharedMemory> memories() {
     return memories;
   }

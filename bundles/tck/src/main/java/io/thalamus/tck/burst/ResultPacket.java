@@ -86,7 +86,7 @@ record ResultPacket(
     return result;
   }
 
-  /** Returns whether it is all that a malformed request, or a result without room, is told. */
+  /** Returns whether it is all that a malformed request, or a result without room, is answered. */
   boolean isBareFailure() {
     return status == ErrorStatus.GENERAL_FAILURE && outputs.isEmpty() && !isTimed && size == 2;
   }

@@ -177,7 +177,7 @@ final class CachingSuite {
     }
   }
 
-  /** Not AOSP's, whose token tells priorities apart: what is stored for one serves all. */
+  /** Not AOSP's, whose token distinguishes priorities: what is stored for one serves all. */
   private void otherPriority() throws Exception {
     if (!device.info().cacheSharedByPriorities()) {
       return;

@@ -87,7 +87,7 @@ public final class CachingTests implements AutoCloseable {
     more.forEach(check -> checks.add(new Check(check.name() + " " + type, check.body())));
   }
 
-  /** The chains give what AOSP says, so that the later tests tell them apart. */
+  /** The chains give what AOSP says, so that the later tests distinguish them. */
   private void chain(Samples samples, Sample additions, Sample multiplications)
       throws DeviceException {
     Expect.that(

@@ -20,8 +20,8 @@ import java.util.function.Consumer;
 
 /**
  * A run of the conformance kit on a device: with the kit's own examples, 200 random graphs, ten bad
- * packets each and no exceptions, unless it is told otherwise. Set up and run by one thread; the
- * threads of the run end with it. Borrows the devices.
+ * packets each and no exceptions, unless set otherwise. Set up and run by one thread; the threads
+ * of the run end with it. Borrows the devices.
  */
 public final class Certification {
   private static final List<Part> PARTS =

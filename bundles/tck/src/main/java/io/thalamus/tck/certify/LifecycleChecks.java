@@ -83,13 +83,13 @@ final class LifecycleChecks {
 
   /** The runtime asks once, before the first execution, whose bytes are part of the answer. */
   private static void ownBytes(PreparedModel prepared, DecodedExample decoded) {
-    long told = prepared.ownBytes();
+    long reported = prepared.ownBytes();
     for (int i = 0; i < EXECUTIONS; i++) {
       long now = prepared.ownBytes();
       Expect.that(
-          now <= Math.max(-1, told),
+          now <= Math.max(-1, reported),
           "it told of %d bytes before the first execution, and of %d after %d"
-              .formatted(told, now, i));
+              .formatted(reported, now, i));
       Probes.outputs(prepared, decoded);
     }
   }

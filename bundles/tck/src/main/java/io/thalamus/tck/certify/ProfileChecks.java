@@ -33,10 +33,10 @@ final class ProfileChecks {
 
   /** Skips a device that tells no times of any example, nor of a chain of operations. */
   static void run(Device device, List<Example> examples) throws Exception {
-    List<ExecutionProfile> told = new ArrayList<>();
+    List<ExecutionProfile> reported = new ArrayList<>();
     Optional<Model> chain = Probes.chain(device, OPERATIONS, ELEMENTS);
     if (chain.isPresent()) {
-      chain(device, chain.get()).ifPresent(told::add);
+      chain(device, chain.get()).ifPresent(reported::add);
     }
     for (Example example : examples) {
       Expect.at(
@@ -47,11 +47,11 @@ final class ProfileChecks {
                   example,
                   (prepared, decoded) -> {
                     try (TestRequest request = TestRequest.of(decoded)) {
-                      profile(prepared, decoded.model(), request).ifPresent(told::add);
+                      profile(prepared, decoded.model(), request).ifPresent(reported::add);
                     }
                   }));
     }
-    if (told.isEmpty()) {
+    if (reported.isEmpty()) {
       throw Expect.skip("the device does not tell how long operations take");
     }
   }
@@ -62,11 +62,11 @@ final class ProfileChecks {
     try (PreparedModel prepared = device.prepare(chain, PrepareConfig.DEFAULT);
         TestRequest request = TestRequest.of(chain.main())) {
       request.inputs().segment().fill(INPUT);
-      Optional<ExecutionProfile> told = profile(prepared, chain, request);
+      Optional<ExecutionProfile> reported = profile(prepared, chain, request);
       Expect.that(
-          told.isEmpty() || told.get().nanos().stream().anyMatch(nanos -> nanos > 0),
+          reported.isEmpty() || reported.get().nanos().stream().anyMatch(nanos -> nanos > 0),
           "a chain of " + OPERATIONS + " operations took no time");
-      return told;
+      return reported;
     }
   }
 
@@ -75,20 +75,20 @@ final class ProfileChecks {
     request.outputs().segment().fill(POISON);
     final byte[] poisoned = request.allOutputs();
     long start = System.nanoTime();
-    Optional<ExecutionProfile> told = prepared.profile(request.request());
+    Optional<ExecutionProfile> reported = prepared.profile(request.request());
     long took = System.nanoTime() - start;
     byte[] outputs = request.allOutputs();
-    if (told.isEmpty()) {
+    if (reported.isEmpty()) {
       Expect.equal(poisoned, outputs, "it tells no times, but wrote outputs");
-      return told;
+      return reported;
     }
     // Executed last, so that a profile finds no results of it in the memory of the device.
     request.outputs().segment().fill(POISON);
     Expect.completed("it", prepared.execute(request.request(), ExecutionConfig.DEFAULT));
     Expect.equal(
         request.allOutputs(), outputs, "the outputs of a profile are not those of an execution");
-    expectPossible(told.get(), model.main().operations().size(), took);
-    return told;
+    expectPossible(reported.get(), model.main().operations().size(), took);
+    return reported;
   }
 
   private static void expectPossible(ExecutionProfile profile, int operations, long took) {

@@ -25,7 +25,7 @@ import java.util.stream.IntStream;
 public final class TestRequest implements AutoCloseable {
   private static final int ALIGNMENT = 64;
 
-  /** The room of an output whose size only an execution tells. */
+  /** The room of an output whose size only an execution determines. */
   private static final int OPEN_ROOM = 1 << 14;
 
   private final Arguments arguments;

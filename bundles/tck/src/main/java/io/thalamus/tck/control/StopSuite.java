@@ -108,7 +108,7 @@ public record StopSuite(Device device) {
     PrepareConfig config = PrepareConfig.DEFAULT.with(control(asked, signal));
     try (TestGraph graph = model.get()) {
       Expect.refused(
-          "a prepare of " + PREPARED + " operations, told to stop at the last checkpoint,",
+          "a prepare of " + PREPARED + " operations, asked to stop at the last checkpoint,",
           () -> device.prepare(graph.model(), config).close(),
           status(signal));
     }

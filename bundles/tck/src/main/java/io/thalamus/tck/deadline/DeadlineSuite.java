@@ -79,11 +79,11 @@ public record DeadlineSuite(
   /** The first failure stays, and says of which example it is. */
   private static void add(
       Map<String, Outcome> outcomes, String name, Example example, Outcome outcome) {
-    Outcome told =
+    Outcome reported =
         outcome instanceof Outcome.Failed failed
             ? new Outcome.Failed(example.name() + ": " + failed.reason())
             : outcome;
-    outcomes.compute(name, (_, before) -> before instanceof Outcome.Failed ? before : told);
+    outcomes.compute(name, (_, before) -> before instanceof Outcome.Failed ? before : reported);
   }
 
   private void run(Example example, Path directory, Map<String, Outcome> outcomes)

@@ -61,7 +61,7 @@ final class Launch implements AutoCloseable {
     }
   }
 
-  /** The fences, which tell when the driver looks at them: its clock has begun before. */
+  /** The fences, which say when the driver looks at them: its clock has begun before. */
   private final class Watched extends AbstractList<SyncFence> {
     @Override
     public SyncFence get(int index) {

@@ -224,7 +224,7 @@ final class MoveKinds {
 
   private static boolean fill(Growth g) {
     int[] dimensions = g.graph().shape(g.between(1, 4));
-    // May come from outside: then only executing tells how large the result is.
+    // May come from outside: then only executing determines how large the result is.
     int shape =
         g.graph()
             .tensor(

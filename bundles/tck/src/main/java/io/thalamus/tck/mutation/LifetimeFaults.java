@@ -28,7 +28,7 @@ final class LifetimeFaults {
           switch (operand.lifetime()) {
             case OUTPUT, TEMPORARY -> List.of(INPUT, CONSTANT);
             case CONSTANT, "CONSTANT_REFERENCE", INPUT -> List.of(TEMPORARY, OUTPUT);
-            // Whether it is written cannot be told, or it is a graph.
+            // Whether it is written is unknown, or it is a graph.
             default -> List.of();
           };
       for (String lifetime : bad) {

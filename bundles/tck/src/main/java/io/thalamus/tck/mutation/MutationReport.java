@@ -16,7 +16,7 @@ import java.util.stream.Stream;
 
 /** The results of all mutations and mutated requests of a run. Thread-safe while it is filled. */
 public final class MutationReport {
-  /** More are counted only: the first ones tell what is wrong. */
+  /** More are counted only: the first ones say what is wrong. */
   private static final int MOST_KEPT = 10_000;
 
   /** By family and layer. */

@@ -61,7 +61,7 @@ final class OperandTypeFaults {
 
   /**
    * AOSP's list: whether some operation takes an operand of another type alone. Beyond it, where
-   * explicit and implicit padding take equally many inputs, the type of one tells them apart.
+   * explicit and implicit padding take equally many inputs, the type of one distinguishes them.
    */
   private static boolean mayBeLegal(RawSubgraph graph, int operand, OperandCode type) {
     for (RawOperation operation : graph.operations()) {

@@ -260,7 +260,7 @@ public final class EvaluatorDevice implements Device {
         Tensor output = exact(outputs.get(i));
         values.set(
             operation.outputs().get(i),
-            i == 0 && operation.type().equals(wrongOperation) ? spoiled(output) : output);
+            i == 0 && operation.type().equals(wrongOperation) ? damaged(output) : output);
       }
     }
     return values;
@@ -271,7 +271,7 @@ public final class EvaluatorDevice implements Device {
     return with(tensor, Graphs.stored(tensor));
   }
 
-  private Tensor spoiled(Tensor tensor) {
+  private Tensor damaged(Tensor tensor) {
     Values stored = Graphs.stored(tensor);
     double off = stored.get(0) + error.applyAsDouble(tensor.type());
     double kept =

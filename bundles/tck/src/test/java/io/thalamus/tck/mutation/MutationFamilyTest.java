@@ -61,13 +61,13 @@ class MutationFamilyTest {
     Example before = Samples.addThenRelu();
     for (MutationFamily family : MutationFamily.values()) {
       for (Mutation mutation : family.of(example)) {
-        RawPreparation spoiled = mutation.apply();
+        RawPreparation damaged = mutation.apply();
         assertNotEquals(
             new RawPreparation(
-                before.withExpectFailure(true).withData(spoiled.example().inputs(), List.of()),
+                before.withExpectFailure(true).withData(damaged.example().inputs(), List.of()),
                 1,
                 1),
-            spoiled,
+            damaged,
             mutation.description());
         assertEquals(before, mutation.original());
       }

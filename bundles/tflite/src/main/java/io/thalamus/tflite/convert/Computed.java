@@ -13,7 +13,7 @@ import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.StridedSliceOptions;
 
 /**
- * Parts of tensors whose places only an execution tells. Where their sizes are known, they are
+ * Parts of tensors whose places only an execution determines. Where their sizes are known, they are
  * gathered by computed indexes; NNAPI's own slices with computed bounds have no shape beforehand,
  * and few devices take them.
  */

@@ -7,7 +7,7 @@ import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 
 /**
- * Images in a size that only an execution tells, of which NNAPI has none: rows and columns are
+ * Images in a size that only an execution determines, of which NNAPI has none: rows and columns are
  * gathered by computed places, and two neighbours mixed where that is asked for.
  */
 final class ComputedResize {

@@ -43,7 +43,7 @@ final class Fill {
     }
   }
 
-  /** A shape that only an execution tells is filled with ones, and these multiplied. */
+  /** A shape that only an execution determines is filled with ones, and these multiplied. */
   private static void fillComputed(Node node, int input, int element) {
     Operand value = node.operand(element);
     boolean isReal = value.type() == OperandCode.TENSOR_FLOAT32;

@@ -108,7 +108,7 @@ final class Reshape {
   }
 
   /**
-   * Integers of a size that only an execution tells: AS_STRIDED wants to know it, and NNAPI's
+   * Integers of a size that only an execution determines: AS_STRIDED wants to know it, and NNAPI's
    * RESHAPE has reals alone, which hold either half of an integer exactly.
    */
   private static void reshapeOpen(Node node, int input, int[] wanted) {
@@ -315,7 +315,7 @@ final class Reshape {
     }
   }
 
-  /** Known while the model is read, but for dimensions that only an execution tells. */
+  /** Known while the model is read, but for dimensions that only an execution determines. */
   private static void shape(Node node) {
     Shape shape = node.shapeOf(0);
     if (node.isScalar(node.input(0))) {

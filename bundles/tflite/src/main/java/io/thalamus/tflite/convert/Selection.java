@@ -256,7 +256,7 @@ final class Selection {
 
   /**
    * Of equal elements NNAPI's comes from behind, TensorFlow Lite's from the front. Sorts all and
-   * takes some of them, if only an execution tells how many.
+   * takes some of them, if only an execution determines how many.
    */
   private static void topK(Node node) {
     Operand data = node.inOperand(0);
@@ -315,9 +315,9 @@ final class Selection {
   }
 
   /**
-   * Sorts a row of a size that only an execution tells, since TOPK_V2 wants to know how many it
-   * takes. UNIQUE numbers the values in ascending order; its first places, of numbers made of these
-   * and of the places, are the order. A row too long for that fails at GATHER.
+   * Sorts a row of a size that only an execution determines, since TOPK_V2 wants to know how many
+   * it takes. UNIQUE numbers the values in ascending order; its first places, of numbers made of
+   * these and of the places, are the order. A row too long for that fails at GATHER.
    */
   private static void sort(Node node, Operand data) {
     node.require(

@@ -19,7 +19,7 @@ import java.util.Random;
  *
  * @param name as in the file
  * @param shape its dimensions
- * @param isOpen whether its shape is told to the reader, since the file leaves dimensions open
+ * @param isOpen whether its shape is given to the reader, since the file leaves dimensions open
  * @param low the least number that it is fed
  * @param high the largest
  * @param isWhole whether it is fed whole numbers
