@@ -74,7 +74,7 @@ public final class Depthwise implements Step {
       Requantizer stored,
       Budget budget) {
     Parameters parameters = node.operation().parameters(Parameters.class);
-    // All of a line is at hand at once.
+    // A line is copied whole, and its copy has to stay in a cache.
     boolean isColumn =
         Convolution.isColumn(parameters, input) && input.size() <= Budget.CACHED_FLOATS;
     source = isColumn ? input.turned() : input;
@@ -335,11 +335,11 @@ public final class Depthwise implements Step {
       int target = to + x * all;
       if (columns == FIVE && pixel == tap) {
         DepthwiseKernels.fourOfFive(
-            in, from, line, tap, rows, weights, weight, all, bias, out, target, all, all);
+            in, from, line, tap, rows, weights, weight, all, bias, out, target);
       } else {
         DepthwiseKernels.fourRectangles(
             in, from, pixel, line, tap, rows, columns, weights, weight, next, all, bias, out,
-            target, all, all);
+            target);
       }
     }
     DepthwiseKernels.clamp(out, to, x * all, clamp.low(), clamp.high());

@@ -276,7 +276,7 @@ public final class Finding {
       int to = values.offset() + row * top.k();
       Object out = frame.array(values);
       for (int i = 0; i < top.k(); i++) {
-        System.arraycopy(in, from + places[first + i], out, to + i, 1);
+        Moving.copy(in, from + places[first + i], out, to + i, 1);
       }
     }
 

@@ -18,6 +18,9 @@ final class ReducedFloats extends UnitStep {
   /** Neighbouring results that are computed together at least. */
   private static final int LEAST = 64;
 
+  /** Rows that are added together, as {@link #addRows} does. */
+  private static final int ROWS = 4;
+
   private final Kind kind;
   private final List<ReducedCells> steps;
   private final Tensor input;
@@ -28,9 +31,6 @@ final class ReducedFloats extends UnitStep {
 
   /** Results along the inner dimension that are computed together. */
   private final int part;
-
-  /** Rows that are added together. */
-  private static final int ROWS = 4;
 
   private final int parts;
 

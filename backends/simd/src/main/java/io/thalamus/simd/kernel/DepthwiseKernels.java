@@ -307,7 +307,7 @@ public final class DepthwiseKernels {
    * and reads the weights of each tap for itself. Nothing is clamped: see {@link #clamp}.
    *
    * @param pixel distance of two pixels of the input
-   * @param distance of two pixels of the output
+   * @param channels of a pixel of the output; whole vectors
    */
   public static void fourRectangles(
       float[] in,
@@ -323,10 +323,8 @@ public final class DepthwiseKernels {
       int channels,
       float[] bias,
       float[] out,
-      int to,
-      int distance,
-      int count) {
-    for (int i = 0; i < count; i += COUNT) {
+      int to) {
+    for (int i = 0; i < channels; i += COUNT) {
       FloatVector start = FloatVector.fromArray(FLOATS, bias, i);
       FloatVector sum0 = start;
       FloatVector sum1 = start;
@@ -345,9 +343,9 @@ public final class DepthwiseKernels {
         }
       }
       sum0.intoArray(out, to + i);
-      sum1.intoArray(out, to + i + distance);
-      sum2.intoArray(out, to + i + 2 * distance);
-      sum3.intoArray(out, to + i + 3 * distance);
+      sum1.intoArray(out, to + i + channels);
+      sum2.intoArray(out, to + i + 2 * channels);
+      sum3.intoArray(out, to + i + 3 * channels);
     }
   }
 
@@ -366,10 +364,8 @@ public final class DepthwiseKernels {
       int channels,
       float[] bias,
       float[] out,
-      int to,
-      int distance,
-      int count) {
-    for (int i = 0; i < count; i += COUNT) {
+      int to) {
+    for (int i = 0; i < channels; i += COUNT) {
       FloatVector start = FloatVector.fromArray(FLOATS, bias, i);
       FloatVector sum0 = start;
       FloatVector sum1 = start;
@@ -413,9 +409,9 @@ public final class DepthwiseKernels {
         sum3 = in7.fma(weight, sum3);
       }
       sum0.intoArray(out, to + i);
-      sum1.intoArray(out, to + i + distance);
-      sum2.intoArray(out, to + i + 2 * distance);
-      sum3.intoArray(out, to + i + 3 * distance);
+      sum1.intoArray(out, to + i + channels);
+      sum2.intoArray(out, to + i + 2 * channels);
+      sum3.intoArray(out, to + i + 3 * channels);
     }
   }
 

@@ -112,9 +112,11 @@ public final class Product {
             rows.panel,
             0,
             depth * width);
-        int parts = isDivided ? SingleKernels.PARTS : 1;
-        ScalarKernels.product(
-            rows, rows.panel, parts, width, depth, start, zeros, column, present, clamp);
+        if (isDivided) {
+          ScalarKernels.divided(rows, width, depth, start, zeros, column, present, clamp);
+        } else {
+          ScalarKernels.product(rows, width, depth, start, zeros, column, present, clamp);
+        }
       }
       return;
     }

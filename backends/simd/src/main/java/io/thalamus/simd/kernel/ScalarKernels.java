@@ -13,14 +13,11 @@ public final class ScalarKernels {
   private ScalarKernels() {}
 
   /**
-   * Rows times a panel; the twin of {@link MatrixKernels} and {@link BroadKernels}.
-   *
-   * @param parts of each sum; of a single row, as {@link SingleKernels} has them, or 1
+   * Rows times the panel that is copied to them; the twin of {@link MatrixKernels} and {@link
+   * BroadKernels}.
    */
   static void product(
       Rows rows,
-      float[] right,
-      int parts,
       int width,
       int depth,
       float[] bias,
@@ -29,36 +26,6 @@ public final class ScalarKernels {
       int present,
       Clamp clamp) {
     float[] added = rows.added == null ? zeros : rows.added;
-    if (parts > 1) {
-      float[] sums = rows.tile;
-      int addedAt = rows.addedAt + column;
-      Clamp none = Clamp.NONE;
-      for (int part = 0; part < parts; part++) {
-        float[] more = part == 0 ? added : zeros;
-        int moreAt = part == 0 ? addedAt : column;
-        row(
-            rows.left,
-            rows.leftAt,
-            part,
-            parts,
-            right,
-            width,
-            depth,
-            part == 0 ? bias : zeros,
-            column,
-            more,
-            moreAt,
-            sums,
-            part * width,
-            present,
-            none);
-      }
-      for (int i = 0; i < present; i++) {
-        float sum = sums[i] + sums[width + i] + (sums[2 * width + i] + sums[3 * width + i]);
-        rows.result[rows.resultAt + column + i] = clamp.apply(sum);
-      }
-      return;
-    }
     for (int row = 0; row < rows.count; row++) {
       int left = rows.leftAt + row * Rows.DISTANCE;
       int addedAt = rows.addedAt + row * rows.addedDistance + column;
@@ -68,7 +35,7 @@ public final class ScalarKernels {
           left,
           0,
           1,
-          right,
+          rows.panel,
           width,
           depth,
           bias,
@@ -79,6 +46,43 @@ public final class ScalarKernels {
           to,
           present,
           clamp);
+    }
+  }
+
+  /** A single row, whose sums are those of parts; the twin of {@link SingleKernels}. */
+  static void divided(
+      Rows rows,
+      int width,
+      int depth,
+      float[] bias,
+      float[] zeros,
+      int column,
+      int present,
+      Clamp clamp) {
+    float[] sums = rows.tile;
+    for (int part = 0; part < SingleKernels.PARTS; part++) {
+      boolean isFirst = part == 0;
+      boolean isAdded = isFirst && rows.added != null;
+      row(
+          rows.left,
+          rows.leftAt,
+          part,
+          SingleKernels.PARTS,
+          rows.panel,
+          width,
+          depth,
+          isFirst ? bias : zeros,
+          column,
+          isAdded ? rows.added : zeros,
+          isAdded ? rows.addedAt + column : column,
+          sums,
+          part * width,
+          present,
+          Clamp.NONE);
+    }
+    for (int i = 0; i < present; i++) {
+      float sum = sums[i] + sums[width + i] + (sums[2 * width + i] + sums[3 * width + i]);
+      rows.result[rows.resultAt + column + i] = clamp.apply(sum);
     }
   }
 

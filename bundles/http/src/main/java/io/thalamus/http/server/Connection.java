@@ -356,7 +356,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** Returns the client; null if it may not do that, which was answered. */
+  /** Returns the client; null if it may not do that: it has its answer then. */
   private Rights.Client admit(HttpRequest request, Access access, boolean isLong) {
     if (access == Access.OPEN) {
       return new Rights.Client(Optional.empty(), Set.of(Access.OPEN));

@@ -13,7 +13,7 @@ import java.util.List;
 /**
  * The steps of {@link Ops} on values of which only an execution determines a size, which is 0 here,
  * and others that such values need. Devices compute the shapes of what they write; so much is
- * derived here as operations have to be known.
+ * derived here as operations have to know.
  */
 final class OpenSizes {
   private static final int MAX_RANK = 4;
