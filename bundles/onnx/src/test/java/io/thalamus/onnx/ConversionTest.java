@@ -239,6 +239,46 @@ class ConversionTest {
         new float[] {11, 12, 13, 14, 50, 54, 58, 62}, TestFiles.run(file, 1, 2, 3, 4, 5, 6, 7, 8));
   }
 
+  /** NNAPI cannot transpose the truth values that a comparison gives. */
+  @Test
+  void comparisonsNeedNoTransposeBetweenConvolutions() throws Exception {
+    file.input("x", FLOAT, 1, 2, 2, 2)
+        .floats("w", new long[] {2, 2, 1, 1}, 1, 0, 0, 2)
+        .floats("limits", new long[] {2, 1, 1}, 3, 11)
+        .node("Conv", List.of("x", "w"), "c")
+        .node("Less", List.of("c", "limits"), "m")
+        .node("Neg", List.of("c"), "n")
+        .node("Where", List.of("m", "c", "n"), "a")
+        .node("Conv", List.of("a", "w"), "y")
+        .output("y", FLOAT, 1, 2, 2, 2);
+    assertEquals(
+        List.of("TRANSPOSE", "CONV_2D", "LESS", "NEG", "SELECT", "CONV_2D", "TRANSPOSE"),
+        TestFiles.read(file.build()).main().operations().stream()
+            .map(operation -> operation.type().text())
+            .toList());
+    assertArrayEquals(
+        new float[] {1, 2, -3, -4, 20, -24, -28, -32}, TestFiles.run(file, 1, 2, 3, 4, 5, 6, 7, 8));
+  }
+
+  /** One of two selections meets values that no convolution turned around. */
+  @Test
+  void comparisonsAreRepeatedForReadersInTheOrderOfTheFile() throws Exception {
+    file.input("x", FLOAT, 1, 2, 2, 2)
+        .floats("w", new long[] {2, 2, 1, 1}, 1, 0, 0, 2)
+        .floats("limits", new long[] {2, 1, 1}, 3, 11)
+        .node("Conv", List.of("x", "w"), "c")
+        .node("Less", List.of("c", "limits"), "less")
+        .node("Not", List.of("less"), "m")
+        .node("Neg", List.of("x"), "n")
+        .node("Where", List.of("m", "x", "n"), "a")
+        .node("Where", List.of("m", "c", "w0"), "b")
+        .floats("w0", new long[] {}, 0)
+        .node("Add", List.of("a", "b"), "y")
+        .output("y", FLOAT, 1, 2, 2, 2);
+    assertArrayEquals(
+        new float[] {-1, -2, 6, 8, -5, 18, 21, 24}, TestFiles.run(file, 1, 2, 3, 4, 5, 6, 7, 8));
+  }
+
   @Test
   void constantsThatTakeMoreThanTheFileCanMeanAreRefused() {
     file.input("x", FLOAT, 1)

@@ -70,6 +70,32 @@ class KnownShapesTest {
     assertEquals("3x2x4", model.main().output(0).shape().toString());
   }
 
+  /** Files of early converters state no dimensions where they did not know them. */
+  @Test
+  void dimensionsThatTheFileDoesNotStateAreComputed() throws ModelFormatException {
+    int x = file.floats("x", 3, 2, 4);
+    int r = file.floats("r");
+    int shape = file.tensor("shape", INT32, null);
+    file.operator(BuiltinOperator.RELU, new int[] {x}, r)
+        .operator(BuiltinOperator.SHAPE, new int[] {r}, shape);
+    int packed = file.tensor("packed", INT32, null);
+    file.operator(
+        BuiltinOperator.PACK,
+        BuiltinOptions.PackOptions,
+        flat -> PackOptions.createPackOptions(flat, 2, 0),
+        new int[] {element(shape, 2), file.scalar("rest", -1)},
+        packed);
+    int y = file.floats("y");
+    file.operator(BuiltinOperator.RESHAPE, new int[] {r, packed}, y).graph(new int[] {x}, y);
+    Model model =
+        assertConverts(
+            """
+            RELU(x) -> r
+            RESHAPE(r, [4, -1]) -> y\
+            """);
+    assertEquals("4x6", model.main().output(0).shape().toString());
+  }
+
   /** Three quarters of the height and the width, rounded down. */
   @Test
   void sizesAreMultipliedByFactors() throws ModelFormatException {

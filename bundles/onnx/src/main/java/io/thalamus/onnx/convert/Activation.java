@@ -39,7 +39,7 @@ final class Activation {
   }
 
   /** The function that NNAPI calls PRELU, with slopes that are broadcast. */
-  private static Value prelu(Ops ops, Value value, Value slope) {
+  static Value prelu(Ops ops, Value value, Value slope) {
     if (value.type().isFloat()) {
       return eachElement(ops, OperationCode.PRELU, value, ops.operand(slope));
     }

@@ -266,8 +266,7 @@ final class Fused {
           node.compute(activation, Map.of(), value);
       case "LeakyRelu" -> {
         double slope = numbers.length > 0 ? numbers[0] : node.real("activation_alpha", 0.01f);
-        Value small = ops.mul(value, slope);
-        yield ops.select(ops.binary(Binary.LESS, value, ops.number(value.type(), 0)), small, value);
+        yield Activation.prelu(ops, value, ops.number(value.type(), slope));
       }
       case "Clip" -> ops.min(ops.max(value, numbers[0]), numbers[1]);
       case "HardSigmoid" -> Activation.hardSigmoid(ops, value, numbers[0], numbers[1]);

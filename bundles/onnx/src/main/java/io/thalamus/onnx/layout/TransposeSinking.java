@@ -46,6 +46,9 @@ final class TransposeSinking {
   private final Map<Integer, View> views = new HashMap<>();
   private final Set<Integer> made = new HashSet<>();
 
+  /** By its result, each moved operation whose result NNAPI's transpose does not take. */
+  private final Map<Integer, Operation> repeatable = new HashMap<>();
+
   private TransposeSinking(Subgraph graph, Map<Lifetime.Constant, Grid> grids) {
     this.graph = graph;
     this.grids = grids;
@@ -59,8 +62,7 @@ final class TransposeSinking {
   private Subgraph sink() {
     for (Operation operation : graph.operations()) {
       if (!isTranspose(operation) && !isMoved(operation)) {
-        List<Integer> inputs = operation.inputs().stream().map(this::read).toList();
-        built.operation(operation.type(), inputs, operation.outputs());
+        built.operation(operation.type(), read(operation.inputs()), operation.outputs());
       }
     }
     List<Integer> outputs = new ArrayList<>();
@@ -112,10 +114,22 @@ final class TransposeSinking {
     return index;
   }
 
-  /** Carries a transpose out, where a value is a view that has not been made yet. */
+  private List<Integer> read(List<Integer> indexes) {
+    return indexes.stream().map(this::read).toList();
+  }
+
+  /**
+   * Carries a transpose out, where a value is a view that has not been made yet; an operation whose
+   * result cannot be transposed is repeated in the order of the value.
+   */
   private void make(int index) {
     View view = views.get(index);
     if (view == null || !made.add(index)) {
+      return;
+    }
+    Operation again = repeatable.get(index);
+    if (again != null) {
+      built.operation(again.type(), read(again.inputs()), again.outputs());
       return;
     }
     int[] shape = operand(view.source()).shape().toArray();
@@ -178,7 +192,13 @@ final class TransposeSinking {
       View view = views.get(input);
       first = first == null ? view : first;
     }
-    if (first == null || !operation.outputs().stream().allMatch(this::canBeTransposed)) {
+    if (first == null) {
+      return false;
+    }
+    if (isElementwise(operation.type())) {
+      return isElementwise(operation, first.order());
+    }
+    if (!operation.outputs().stream().allMatch(this::canBeTransposed)) {
       return false;
     }
     if (operation.type() == ThalamusExtension.CONCATENATION) {
@@ -187,12 +207,27 @@ final class TransposeSinking {
     if (operation.type() == ThalamusExtension.MIRROR_PAD) {
       return isPadded(operation, first.order());
     }
-    if (operation.type() == ThalamusExtension.ERF
-        || operation.type() == ThalamusExtension.QUANTIZE) {
-      return isElementwise(operation, first.order());
-    }
     if (!(operation.type() instanceof OperationCode type)) {
       return false;
+    }
+    return switch (type) {
+      case CONCATENATION -> isConcatenated(operation, first.order());
+      case PAD, PAD_V2 -> isPadded(operation, first.order());
+      case MEAN, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD ->
+          isReduced(operation, first.order());
+      case SOFTMAX, LOG_SOFTMAX -> isAlongAxis(operation, 2, first.order());
+      case GATHER ->
+          operand(operation.inputs().get(2)).shape().rank() == 1
+              && isAlongAxis(operation, 1, first.order());
+      case SPLIT -> isAlongAxis(operation, 1, first.order());
+      case SLICE -> isSliced(operation, first.order());
+      default -> false;
+    };
+  }
+
+  private static boolean isElementwise(OperationType operation) {
+    if (!(operation instanceof OperationCode type)) {
+      return operation == ThalamusExtension.ERF || operation == ThalamusExtension.QUANTIZE;
     }
     return switch (type) {
       case ABS,
@@ -230,17 +265,7 @@ final class TransposeSinking {
           LOGICAL_OR,
           SELECT,
           DEQUANTIZE ->
-          isElementwise(operation, first.order());
-      case CONCATENATION -> isConcatenated(operation, first.order());
-      case PAD, PAD_V2 -> isPadded(operation, first.order());
-      case MEAN, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD ->
-          isReduced(operation, first.order());
-      case SOFTMAX, LOG_SOFTMAX -> isAlongAxis(operation, 2, first.order());
-      case GATHER ->
-          operand(operation.inputs().get(2)).shape().rank() == 1
-              && isAlongAxis(operation, 1, first.order());
-      case SPLIT -> isAlongAxis(operation, 1, first.order());
-      case SLICE -> isSliced(operation, first.order());
+          true;
       default -> false;
     };
   }
@@ -276,6 +301,10 @@ final class TransposeSinking {
     List<Integer> inputs =
         operation.inputs().stream().map(input -> inOrderOf(input, order)).toList();
     add(operation.type(), inputs, operation.outputs(), order);
+    int result = operation.outputs().getFirst();
+    if (!canBeTransposed(result)) {
+      repeatable.put(result, operation);
+    }
     return true;
   }
 

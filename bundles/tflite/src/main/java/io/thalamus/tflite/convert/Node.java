@@ -251,9 +251,13 @@ final class Node {
     return inOperand(input).shape();
   }
 
-  /** Returns whether the file calls an input a single value without dimensions. */
+  /**
+   * Returns whether a tensor is a single value without dimensions. Older files state the same of a
+   * tensor whose dimensions they do not know; one that is computed has those of its operand.
+   */
   boolean isScalar(FlatTensor tensor) {
-    return tensor.shape().length == 0;
+    return tensor.shape().length == 0
+        && (!graph.isDefined(tensor) || operand(graph.read(tensor)).shape().equals(Shape.of(1)));
   }
 
   /** An axis as NNAPI counts it: from 0, and less than the rank. */

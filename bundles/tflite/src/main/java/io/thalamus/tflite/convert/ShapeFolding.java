@@ -167,7 +167,7 @@ final class ShapeFolding {
   /** Takes a vector apart; a part without elements has no operand, and is known by its shape. */
   private static boolean inParts(Node node, int input, UnaryOperator<int[]> wanted) {
     if (!node.has(input)
-        || node.input(input).shape().length != 1
+        || !isVector(node, input)
         || !isSmall(node.input(input))
         || !node.isKnown(input)) {
       return false;
@@ -219,6 +219,10 @@ final class ShapeFolding {
   }
 
   /** Returns whether a tensor holds a few plain integers or truths. */
+  private static boolean isVector(Node node, int input) {
+    return node.input(input).shape().length <= 1 && !node.isScalar(node.input(input));
+  }
+
   private static boolean isSmall(FlatTensor tensor) {
     long count = 1;
     for (int dimension : tensor.shape()) {
@@ -329,7 +333,7 @@ final class ShapeFolding {
       return inputs[0];
     }
     if (inputs.length != 4
-        || node.input(0).shape().length != 1
+        || !isVector(node, 0)
         || inputs[1].length != 1
         || inputs[2].length != 1
         || inputs[3].length != 1
