@@ -125,7 +125,7 @@ public final class Finding {
       this.values = values;
       this.indexes = indexes;
       this.output = output;
-      this.count = count;
+      this.count = Math.max(1, count);
       this.tuples = tuples;
       this.length = length;
       group = values.size() / Math.max(1, outer);
@@ -136,13 +136,18 @@ public final class Finding {
       int[] places = frame.ints(indexes);
       Object in = frame.array(values);
       Object out = frame.array(output);
+      int from = values.offset() + first / count * group;
+      int tuple = first % count;
       for (int row = first; row < end; row++) {
-        int place = tuples.place(frame, places, indexes.offset(), row % count);
+        int place = tuples.place(frame, places, indexes.offset(), tuple);
         if (place < 0) {
           return;
         }
-        int from = values.offset() + row / count * group + place;
-        Moving.copy(in, from, out, output.offset() + row * length, length);
+        Moving.copy(in, from + place, out, output.offset() + row * length, length);
+        if (++tuple == count) {
+          tuple = 0;
+          from += group;
+        }
       }
     }
   }

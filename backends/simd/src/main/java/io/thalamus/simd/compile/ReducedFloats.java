@@ -3,6 +3,7 @@ package io.thalamus.simd.compile;
 
 import io.thalamus.driver.ReducedCells;
 import io.thalamus.model.OperationCode;
+import io.thalamus.simd.kernel.Lanes;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Frame;
 import io.thalamus.simd.program.Scratch;
@@ -92,7 +93,17 @@ final class ReducedFloats extends UnitStep {
       for (int i = first; i < end; i++) {
         int result = i % parts * part;
         int some = Math.min(part, cells.inner() - result);
-        reduce(cells, i / parts, result, some, in, input.offset(), out, output.offset(), divisor);
+        reduce(
+            frame,
+            cells,
+            i / parts,
+            result,
+            some,
+            in,
+            input.offset(),
+            out,
+            output.offset(),
+            divisor);
       }
       return;
     }
@@ -104,7 +115,7 @@ final class ReducedFloats extends UnitStep {
       int to = isLast ? output.offset() : i % 2 * between();
       for (int outer = 0; outer < cells.outer(); outer++) {
         int divided = isLast ? divisor : 1;
-        reduce(cells, outer, 0, cells.inner(), in, from, target, to, divided);
+        reduce(frame, cells, outer, 0, cells.inner(), in, from, target, to, divided);
       }
       in = target;
       from = to;
@@ -112,6 +123,7 @@ final class ReducedFloats extends UnitStep {
   }
 
   private void reduce(
+      Frame frame,
       ReducedCells cells,
       int outer,
       int first,
@@ -126,6 +138,8 @@ final class ReducedFloats extends UnitStep {
     int begin = from + outer * cells.reduced() * inner + first;
     if (inner == 1) {
       out[at] = row(in, begin, cells.reduced());
+    } else if (kind == Kind.SUM && some >= Lanes.COUNT && !frame.isScalar) {
+      Lanes.sumRows(in, begin, inner, cells.reduced(), out, at, some);
     } else {
       Arrays.fill(out, at, at + some, kind.start);
       int i = 0;

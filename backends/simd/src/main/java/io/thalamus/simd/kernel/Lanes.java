@@ -250,4 +250,40 @@ public final class Lanes {
     int whole = (int) some;
     return whole + (int) ((some - whole) * 2);
   }
+
+  /**
+   * Adds rows, one after the other, to 0.
+   *
+   * @param distance from a row to the next
+   * @param count of columns, {@link #COUNT} at least
+   * @param out receives the sums at {@code to}
+   */
+  public static void sumRows(
+      float[] in, int from, int distance, int rows, float[] out, int to, int count) {
+    int column = 0;
+    for (; column <= count - 2 * COUNT; column += 2 * COUNT) {
+      FloatVector sum0 = FloatVector.zero(FLOATS);
+      FloatVector sum1 = sum0;
+      int at = from + column;
+      for (int row = 0; row < rows; row++) {
+        sum0 = sum0.add(FloatVector.fromArray(FLOATS, in, at));
+        sum1 = sum1.add(FloatVector.fromArray(FLOATS, in, at + COUNT));
+        at += distance;
+      }
+      sum0.intoArray(out, to + column);
+      sum1.intoArray(out, to + column + COUNT);
+    }
+    int last = count - COUNT;
+    while (column < count) {
+      int start = Math.min(column, last);
+      FloatVector sum = FloatVector.zero(FLOATS);
+      int at = from + start;
+      for (int row = 0; row < rows; row++) {
+        sum = sum.add(FloatVector.fromArray(FLOATS, in, at));
+        at += distance;
+      }
+      sum.intoArray(out, to + start);
+      column += COUNT;
+    }
+  }
 }

@@ -261,10 +261,36 @@ public final class MatrixKernels {
   static void singleOfBytes(
       float[] left, int leftAt, byte[] right, int at, int depth, float[] result, int to) {
     FloatVector sum0 = FloatVector.zero(FLOATS);
-    FloatVector sum1 = FloatVector.zero(FLOATS);
-    FloatVector sum2 = FloatVector.zero(FLOATS);
-    FloatVector sum3 = FloatVector.zero(FLOATS);
-    for (int k = 0; k < depth; k++) {
+    FloatVector sum1 = sum0;
+    FloatVector sum2 = sum0;
+    FloatVector sum3 = sum0;
+    FloatVector odd0 = sum0;
+    FloatVector odd1 = sum0;
+    FloatVector odd2 = sum0;
+    FloatVector odd3 = sum0;
+    int k = 0;
+    for (; k < depth - 1; k += 2) {
+      int from = at + k * 4 * COUNT;
+      ByteVector even0 = ByteVector.fromArray(BYTES, right, from);
+      ByteVector even1 = ByteVector.fromArray(BYTES, right, from + COUNT);
+      ByteVector even2 = ByteVector.fromArray(BYTES, right, from + 2 * COUNT);
+      ByteVector even3 = ByteVector.fromArray(BYTES, right, from + 3 * COUNT);
+      FloatVector x = FloatVector.broadcast(FLOATS, left[leftAt + k]);
+      sum0 = x.fma((FloatVector) even0.convertShape(B2F, FLOATS, 0), sum0);
+      sum1 = x.fma((FloatVector) even1.convertShape(B2F, FLOATS, 0), sum1);
+      sum2 = x.fma((FloatVector) even2.convertShape(B2F, FLOATS, 0), sum2);
+      sum3 = x.fma((FloatVector) even3.convertShape(B2F, FLOATS, 0), sum3);
+      ByteVector right0 = ByteVector.fromArray(BYTES, right, from + 4 * COUNT);
+      ByteVector right1 = ByteVector.fromArray(BYTES, right, from + 5 * COUNT);
+      ByteVector right2 = ByteVector.fromArray(BYTES, right, from + 6 * COUNT);
+      ByteVector right3 = ByteVector.fromArray(BYTES, right, from + 7 * COUNT);
+      FloatVector y = FloatVector.broadcast(FLOATS, left[leftAt + k + 1]);
+      odd0 = y.fma((FloatVector) right0.convertShape(B2F, FLOATS, 0), odd0);
+      odd1 = y.fma((FloatVector) right1.convertShape(B2F, FLOATS, 0), odd1);
+      odd2 = y.fma((FloatVector) right2.convertShape(B2F, FLOATS, 0), odd2);
+      odd3 = y.fma((FloatVector) right3.convertShape(B2F, FLOATS, 0), odd3);
+    }
+    if (k < depth) {
       int from = at + k * 4 * COUNT;
       ByteVector right0 = ByteVector.fromArray(BYTES, right, from);
       ByteVector right1 = ByteVector.fromArray(BYTES, right, from + COUNT);
@@ -276,10 +302,10 @@ public final class MatrixKernels {
       sum2 = x.fma((FloatVector) right2.convertShape(B2F, FLOATS, 0), sum2);
       sum3 = x.fma((FloatVector) right3.convertShape(B2F, FLOATS, 0), sum3);
     }
-    sum0.intoArray(result, to);
-    sum1.intoArray(result, to + COUNT);
-    sum2.intoArray(result, to + 2 * COUNT);
-    sum3.intoArray(result, to + 3 * COUNT);
+    sum0.add(odd0).intoArray(result, to);
+    sum1.add(odd1).intoArray(result, to + COUNT);
+    sum2.add(odd2).intoArray(result, to + 2 * COUNT);
+    sum3.add(odd3).intoArray(result, to + 3 * COUNT);
   }
 
   private static FloatVector start(float[] added, int addedAt, float[] bias, int biasAt) {

@@ -70,11 +70,15 @@ final class Inputs implements AutoCloseable {
   List<Tensor> read(ModelFile file, List<String> words) throws NeuralNetworksException {
     Subgraph main = file.model().main();
     int wanted = main.inputIndexes().size();
-    if (words.size() > wanted || words.size() < file.neededInputs()) {
+    int needed = file.neededInputs();
+    if (words.size() > wanted || words.size() < needed) {
       String names =
-          IntStream.range(0, wanted)
+          IntStream.range(0, needed)
               .mapToObj(i -> main.input(i).text())
               .collect(Collectors.joining(", "));
+      if (needed < wanted) {
+        names += ", and %s that may be left out".formatted(Units.plural(wanted - needed, "state"));
+      }
       throw invocation.usage(
           "the model has %s (%s), %s given"
               .formatted(

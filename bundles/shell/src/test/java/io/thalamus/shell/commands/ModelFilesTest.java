@@ -109,8 +109,8 @@ class ModelFilesTest {
     terminal.type("nn:run count.tflite given.bin given.bin");
     assertArrayEquals(given, networks.inputs.get(1));
     assertFails(
-        "nn:run: the model has 2 inputs (x TENSOR_FLOAT32 1, s TENSOR_FLOAT32 1), none given;"
-            + " usage: nn:run MODEL [INPUT...] [OPTION...]; nn:run --help says more",
+        "nn:run: the model has 2 inputs (x TENSOR_FLOAT32 1, and 1 state that may be left out),"
+            + " none given; usage: nn:run MODEL [INPUT...] [OPTION...]; nn:run --help says more",
         "nn:run count.tflite");
   }
 

@@ -11,7 +11,9 @@ import io.thalamus.hal.Device;
 import io.thalamus.model.Elements;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
+import io.thalamus.model.reader.ModelFile;
 import io.thalamus.model.reader.ReadOptions;
+import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -48,14 +50,15 @@ final class Ours implements Peer, AutoCloseable {
   }
 
   /**
-   * Returns the inputs as the file has them; open dimensions are 0.
+   * Returns the inputs as the file has them, without states that have first values; open dimensions
+   * are 0.
    *
    * @param shapes of those that have others than the file states
    */
   List<Operand> inputs(Path file, Map<String, Shape> shapes) throws Exception {
     try (var model = networks.load(file, ReadOptions.DEFAULT.withShapes(shapes))) {
       List<Operand> inputs = new ArrayList<>();
-      for (int i = 0; i < model.model().main().inputIndexes().size(); i++) {
+      for (int i = 0; i < model.file().neededInputs(); i++) {
         inputs.add(model.file().input(i));
       }
       return inputs;
@@ -86,20 +89,26 @@ final class Ours implements Peer, AutoCloseable {
       /** In the same buffers again, as the peers' interpreters execute. */
       private final Inference inference = new Inference(network.compilation());
 
+      /** Their first values; what they become is no output of the peers'. */
+      private final List<Tensor> states = states(network);
+
       private List<Tensor> given = List.of();
 
       @Override
       public List<Value> run(List<double[]> numbers) throws Exception {
         List<Tensor> tensors = new ArrayList<>();
-        for (Operand operand : network.inputs()) {
+        int needed = network.inputs().size() - states.size();
+        for (Operand operand : network.inputs().subList(0, needed)) {
           double[] values = numbers.get(Ours.find(inputs, operand.name(), tensors.size()));
           tensors.add(
               Tensor.of(
                   operand, Value.of(Elements.of(operand.type()), operand.shape(), values).bytes()));
         }
-        List<Value> outputs = new ArrayList<>();
+        tensors.addAll(states);
         given = tensors;
-        for (Tensor output : network.run(given.toArray(Tensor[]::new)).outputs()) {
+        List<Tensor> all = network.run(given.toArray(Tensor[]::new)).outputs();
+        List<Value> outputs = new ArrayList<>();
+        for (Tensor output : all.subList(0, all.size() - states.size())) {
           outputs.add(
               new Value(
                   Elements.of(output.type()),
@@ -122,6 +131,16 @@ final class Ours implements Peer, AutoCloseable {
         network.close();
       }
     };
+  }
+
+  private static List<Tensor> states(Network network) {
+    ModelFile file = network.model().file();
+    List<Tensor> states = new ArrayList<>();
+    for (int i = file.neededInputs(); i < network.inputs().size(); i++) {
+      byte[] first = file.firstValue(i).orElseThrow().bytes().toArray(ValueLayout.JAVA_BYTE);
+      states.add(Tensor.of(network.inputs().get(i), first));
+    }
+    return states;
   }
 
   private static int find(List<Input> inputs, String name, int otherwise) {
