@@ -5,6 +5,7 @@ import io.thalamus.api.CompilationOptions;
 import io.thalamus.api.Inference;
 import io.thalamus.api.Network;
 import io.thalamus.api.NeuralNetworks;
+import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Tensor;
 import io.thalamus.benchmarks.engine.Container;
 import io.thalamus.hal.Device;
@@ -133,7 +134,7 @@ final class Ours implements Peer, AutoCloseable {
     };
   }
 
-  private static List<Tensor> states(Network network) {
+  private static List<Tensor> states(Network network) throws NeuralNetworksException {
     ModelFile file = network.model().file();
     List<Tensor> states = new ArrayList<>();
     for (int i = file.neededInputs(); i < network.inputs().size(); i++) {
