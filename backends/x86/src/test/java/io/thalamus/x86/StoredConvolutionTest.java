@@ -250,6 +250,28 @@ class StoredConvolutionTest {
         });
   }
 
+  @ParameterizedTest
+  @EnumSource
+  void fewResultsOfMuchEqualTheReference(Level level) throws Exception {
+    compare(
+        level,
+        0,
+        (graph, random) -> {
+          int size = 60 + random.nextInt(300);
+          int units = 1 + random.nextInt(9);
+          Layer layer = new Layer(graph, random, false, 1, size);
+          int filter = layer.filter(0, units, units, size);
+          List<Integer> in =
+              List.of(
+                  layer.input, filter, layer.bias(units), graph.int32(pick(random, ACTIVATIONS)));
+          graph.operation(
+              TestGraph.anyRounding(random, OperationCode.FULLY_CONNECTED),
+              in,
+              layer.output(size, 1, units));
+          return new byte[][] {layer.data};
+        });
+  }
+
   private static int pick(Random random, int... values) {
     return values[random.nextInt(values.length)];
   }

@@ -6,7 +6,9 @@ import io.thalamus.operations.Requantization;
 import io.thalamus.x86.asm.Length;
 import io.thalamus.x86.compile.Lowering.Target;
 import io.thalamus.x86.compile.SharedWeights.Packed;
+import io.thalamus.x86.kernel.FunctionSource;
 import io.thalamus.x86.kernel.Rescale;
+import io.thalamus.x86.kernel.StoredDots;
 import io.thalamus.x86.kernel.StoredProduct;
 import io.thalamus.x86.kernel.StoredProduct.Form;
 import java.lang.foreign.MemorySegment;
@@ -20,6 +22,9 @@ import java.util.Optional;
 
 /** A layer whose results see all channels: panels of weights, and calls for each. Used once. */
 final class StoredProducts {
+  /** Elements from which on the lanes of a vector are worth adding in the end. */
+  private static final int LEAST_ALONG = 64;
+
   private final ProgramBuilder program;
   private final StoredLayer layer;
   private final StoredSource source;
@@ -83,12 +88,24 @@ final class StoredProducts {
     }
   }
 
-  /** The form of a panel. */
-  private record Shape(Length length, int vectors, int channel, int channels) {}
+  /**
+   * The form of a panel.
+   *
+   * @param isAlong whether vectors lie along the source, as those of {@link StoredDots} do
+   */
+  private record Shape(Length length, int vectors, int channel, int channels, boolean isAlong) {
+    Shape(Length length, int vectors, int channel, int channels) {
+      this(length, vectors, channel, channels, false);
+    }
+  }
 
   private List<Shape> shapes() {
     Length longest = program.emitter().length();
     List<Shape> shapes = new ArrayList<>();
+    if (isAlong()) {
+      return List.of(
+          new Shape(StoredDots.LENGTH, StoredDots.VECTORS, 0, layer.resultChannels(), true));
+    }
     int channel = 0;
     while (channel < layer.resultChannels()) {
       int left = layer.resultChannels() - channel;
@@ -106,6 +123,16 @@ final class StoredProducts {
       channel += channels;
     }
     return shapes;
+  }
+
+  /** Returns whether a single place has few results, each of which sees much. */
+  private boolean isAlong() {
+    return layer.resultChannels() <= StoredDots.MOST_CHANNELS
+        && (long) layer.batches() * layer.resultHeight() * layer.resultWidth() == 1
+        && layer.height().size() * runs == 1
+        && run >= LEAST_ALONG
+        && rescale.isPresent()
+        && layer.weights().excess(0, layer.resultChannels() * run) == 0;
   }
 
   /**
@@ -233,23 +260,25 @@ final class StoredProducts {
     Shape shape = note.shape();
     Form form = note.form();
     int cell = placement.cell() * form.bytes();
-    StoredProduct product =
-        new StoredProduct(
-            true,
-            shape.length(),
-            form,
-            isFlipped(form),
-            note.correction(),
-            part.area(),
-            shape.vectors(),
-            shape.channels(),
-            layer.height().size(),
-            layer.height().dilation() * layer.paddedWidth() * cell,
-            runs,
-            runs == 1 ? 0 : layer.width().dilation() * cell,
-            run,
-            placement.columnStep() * placement.resultCell() * layer.resultBytes(),
-            rescale);
+    FunctionSource product =
+        shape.isAlong()
+            ? new StoredDots(form, isFlipped(form), shape.channels(), run, rescale.orElseThrow())
+            : new StoredProduct(
+                true,
+                shape.length(),
+                form,
+                isFlipped(form),
+                note.correction(),
+                part.area(),
+                shape.vectors(),
+                shape.channels(),
+                layer.height().size(),
+                layer.height().dilation() * layer.paddedWidth() * cell,
+                runs,
+                runs == 1 ? 0 : layer.width().dilation() * cell,
+                run,
+                placement.columnStep() * placement.resultCell() * layer.resultBytes(),
+                rescale);
     long from =
         ((long) placement.top() * layer.paddedWidth() + placement.left()) * cell
             + placement.channel() * form.bytes();
@@ -273,7 +302,8 @@ final class StoredProducts {
   private int size(Shape shape, Form form) {
     int groups = layer.height().size() * runs * Math.ceilDiv(run, form.group());
     int step = shape.vectors() * shape.length().bytes() / Integer.BYTES;
-    return (StoredProduct.arrays(rescale) + groups) * step;
+    return StoredProduct.arrays(rescale) * step
+        + groups * (shape.isAlong() ? shape.channels() : step);
   }
 
   /** The numbers of the channels, then the weights of each group. */
@@ -298,17 +328,16 @@ final class StoredProducts {
         form == Form.WORDS
             ? 0
             : layer.accumulation().inputZeroPoint() - (layer.isSigned() ? Byte.MIN_VALUE : 0);
-    StoredWeights weights = layer.weights();
     for (int c = 0; c < channels; c++) {
       int element = rescale.isPresent() ? Rescale.element(length, vectors, c) : c;
+      if (note.shape().isAlong()) {
+        bias[c] -= zeroPoint * packAlong(form, c, channels, numbers);
+        continue;
+      }
       for (int line = 0; line < lines; line++) {
         int from = ((channel + c) * lines + line) * run;
         int at = numbers + line * groups * step + element;
-        int sum =
-            form == Form.WORDS
-                ? weights.writeWords(from, run, packed, at, step)
-                : weights.writeBytes(from, run, note.correction(), packed, at, step);
-        bias[c] -= zeroPoint * sum;
+        bias[c] -= zeroPoint * pack(form, from, run, note.correction(), at, step);
       }
     }
     if (scaling.isPresent()) {
@@ -320,5 +349,25 @@ final class StoredProducts {
       System.arraycopy(bias, 0, packed, 0, channels);
     }
     return MemorySegment.ofArray(packed).asSlice(0, (long) size * Integer.BYTES);
+  }
+
+  /** Packs the weights of a channel for {@link StoredDots}, and returns their sum. */
+  private int packAlong(Form form, int channel, int channels, int numbers) {
+    int groups = StoredDots.groups();
+    int length = groups * form.group();
+    int whole = run / length * length;
+    int sum = 0;
+    int at = numbers;
+    for (int i = 0; i < whole; i += length) {
+      sum += pack(form, channel * run + i, length, 0, at + channel * groups, 1);
+      at += channels * groups;
+    }
+    return sum + pack(form, channel * run + whole, run - whole, 0, at + channel, channels);
+  }
+
+  private int pack(Form form, int from, int count, int less, int at, int step) {
+    return form == Form.WORDS
+        ? layer.weights().writeWords(from, count, packed, at, step)
+        : layer.weights().writeBytes(from, count, less, packed, at, step);
   }
 }
