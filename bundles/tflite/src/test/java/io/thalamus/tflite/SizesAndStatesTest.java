@@ -227,11 +227,7 @@ class SizesAndStatesTest {
             new int[] {x, features, times, -1, state},
             y)
         .graph(new int[] {x}, y);
-    assertConverts(
-        """
-        SVDF(x, features, times, -, memory, 1, 1) -> %0:1x8, y
-        CAST(%0:1x8) -> memory.next\
-        """);
+    assertConverts("SVDF(x, features, times, -, memory, 1, 1) -> memory.next, y");
     assertEquals("memory", read().main().input(1).name());
     Lifetime.Constant first = TestFiles.read(file).firstValue(1).orElseThrow();
     assertArrayEquals(new byte[32], first.bytes().toArray(ValueLayout.JAVA_BYTE));

@@ -80,8 +80,7 @@ class VariablesTest {
         .graph(new int[] {x}, y);
     first("count");
     Model model = read();
-    assertEquals(
-        "ADD(count, x, 0) -> sum\nCAST(sum) -> sum\nCAST(sum) -> count.next", ModelText.of(model));
+    assertEquals("ADD(count, x, 0) -> count.next\nCAST(count.next) -> sum", ModelText.of(model));
     assertEquals("x", model.main().input(0).name());
     assertEquals("count", model.main().input(1).name());
     Operand state = model.main().input(1);
@@ -117,8 +116,7 @@ class VariablesTest {
         .operator(BuiltinOperator.ADD, new int[] {j, file.scalar("one", 1)}, next)
         .graph(new int[] {j, passed}, next, passed);
     assertEquals(
-        "ADD(count, count, 0) -> sum\nADD(sum, sum, 0) -> sum\n"
-            + "CAST(sum) -> sum\nCAST(sum) -> count.next",
+        "ADD(count, count, 0) -> sum\nADD(sum, sum, 0) -> count.next\nCAST(count.next) -> sum",
         ModelText.of(read()));
   }
 

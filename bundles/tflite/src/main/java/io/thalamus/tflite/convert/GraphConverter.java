@@ -128,7 +128,8 @@ final class GraphConverter {
       List<Integer> results = model.variables().results();
       model.variables().findFirstValues(builder, constants, inputs.size());
       for (int i = 0; i < states.size(); i++) {
-        outputs.add(copy(written(results.get(i)), builder.get(states.get(i)).name() + ".next"));
+        String name = builder.get(states.get(i)).name() + ".next";
+        outputs.add(stateOutput(written(results.get(i)), name));
       }
       inputs.addAll(states);
     }
@@ -559,6 +560,21 @@ final class GraphConverter {
       outputs.add(usable && !outputs.contains(operand) ? operand : copy(operand));
     }
     return outputs;
+  }
+
+  /**
+   * Has what an operation computes be an output; what is one already, or not computed, is copied.
+   */
+  private int stateOutput(int operand, String name) {
+    Operand found = builder.get(operand);
+    if (!found.lifetime().equals(Lifetime.TEMPORARY_VARIABLE)) {
+      return copy(operand, name);
+    }
+    builder.replace(
+        operand,
+        new Operand(
+            found.type(), found.shape(), found.quantization(), Lifetime.SUBGRAPH_OUTPUT, name));
+    return operand;
   }
 
   private int copy(int operand) {
