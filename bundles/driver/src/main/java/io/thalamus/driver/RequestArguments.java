@@ -39,6 +39,14 @@ public final class RequestArguments {
   /** The last completion without a timing, which the next one mostly equals. */
   private Completed completed;
 
+  /** An argument for people; no text is made of it unless it is refused. */
+  private record Place(String side, int index) {
+    @Override
+    public String toString() {
+      return side + " " + index;
+    }
+  }
+
   private RequestArguments(int inputCount, int outputCount, RequestBuffers buffers) {
     this.buffers = buffers;
     inputs = new MemorySegment[inputCount];
@@ -145,7 +153,8 @@ public final class RequestArguments {
         MemorySegment held = buffers.input(i).bytes();
         // A device with memory of its own kind must find its array.
         arguments.inputs[i] = held.isNative() ? held.asReadOnly() : held;
-        arguments.inputShapes[i] = held("input " + i, buffers.input(i).operand(), location);
+        arguments.inputShapes[i] =
+            held(new Place("input", i), buffers.input(i).operand(), location);
       } else {
         arguments.bindInput(i, graph.input(i), request, hasPointers);
       }
@@ -155,7 +164,7 @@ public final class RequestArguments {
         Operand declared = buffers.output(i).declared();
         arguments.outputs[i] = buffers.output(i).isOpen() ? null : buffers.output(i).bytes();
         arguments.outputShapes[i] =
-            held("output " + i, declared, (Location) request.outputs().get(i));
+            held(new Place("output", i), declared, (Location) request.outputs().get(i));
       } else {
         arguments.bindOutput(i, graph.output(i), request, hasPointers);
       }
@@ -164,7 +173,7 @@ public final class RequestArguments {
   }
 
   /** The dimensions in a buffer, which agree with the model's since it was allocated. */
-  private static Shape held(String place, Operand operand, Location location)
+  private static Shape held(Place place, Operand operand, Location location)
       throws DeviceException {
     Shape held = operand.shape();
     return held.combine(location.shape())
@@ -209,7 +218,7 @@ public final class RequestArguments {
   private void bindInput(int index, Operand operand, Request request, boolean hasPointers)
       throws DeviceException {
     Argument argument = request.inputs().get(index);
-    String place = "input " + index;
+    Place place = new Place("input", index);
     MemorySegment bytes = bytes(place, operand, argument, request.pools(), hasPointers);
     if (bytes == null) {
       inputs[index] = MemorySegment.NULL;
@@ -239,7 +248,7 @@ public final class RequestArguments {
   private void bindOutput(int index, Operand operand, Request request, boolean hasPointers)
       throws DeviceException {
     Argument argument = request.outputs().get(index);
-    String place = "output " + index;
+    Place place = new Place("output", index);
     outputs[index] = bytes(place, operand, argument, request.pools(), hasPointers);
     if (outputs[index] == null) {
       outputShapes[index] = operand.shape();
@@ -261,7 +270,7 @@ public final class RequestArguments {
 
   /** Returns the bytes of an argument; null where it has no value. */
   private static MemorySegment bytes(
-      String place, Operand operand, Argument argument, List<MemoryPool> pools, boolean hasPointers)
+      Place place, Operand operand, Argument argument, List<MemoryPool> pools, boolean hasPointers)
       throws DeviceException {
     return switch (argument) {
       case NoValue _ -> null;
@@ -273,7 +282,7 @@ public final class RequestArguments {
     };
   }
 
-  private static MemorySegment pointed(String place, Operand operand, MemorySegment segment)
+  private static MemorySegment pointed(Place place, Operand operand, MemorySegment segment)
       throws DeviceException {
     if (!Pointer.suits(segment, operand.type())) {
       throw DeviceException.invalid(
@@ -288,7 +297,7 @@ public final class RequestArguments {
     return segment;
   }
 
-  private static MemorySegment pooled(String place, Location location, List<MemoryPool> pools)
+  private static MemorySegment pooled(Place place, Location location, List<MemoryPool> pools)
       throws DeviceException {
     if (location.pool() < 0 || location.pool() >= pools.size()) {
       throw DeviceException.invalid(
@@ -308,7 +317,7 @@ public final class RequestArguments {
   }
 
   /** Returns the dimensions of model and request together, which must not contradict. */
-  private static Shape combine(String place, Operand operand, Shape requested)
+  private static Shape combine(Place place, Operand operand, Shape requested)
       throws DeviceException {
     Shape declared = operand.shape();
     if (requested.rank() == 0) {

@@ -16,8 +16,23 @@ public final class Shape {
 
   private final int[] dimensions;
 
+  /** Asked for several times for each argument of an execution; -1 if no long holds it. */
+  private final long elementCount;
+
+  private final boolean isFullySpecified;
+
   private Shape(int[] dimensions) {
     this.dimensions = dimensions;
+    long count = 1;
+    boolean hasOpen = false;
+    boolean isTooLarge = false;
+    for (int dimension : dimensions) {
+      hasOpen |= dimension == 0;
+      isTooLarge |= Math.multiplyHigh(count, dimension) != 0 || count * dimension < 0;
+      count *= dimension;
+    }
+    elementCount = isTooLarge ? -1 : count;
+    isFullySpecified = !hasOpen;
   }
 
   /**
@@ -55,12 +70,7 @@ public final class Shape {
 
   /** Returns whether no dimension is 0. True for a shape without dimensions. */
   public boolean isFullySpecified() {
-    for (int dimension : dimensions) {
-      if (dimension == 0) {
-        return false;
-      }
-    }
-    return true;
+    return isFullySpecified;
   }
 
   /**
@@ -69,11 +79,10 @@ public final class Shape {
    * @throws ArithmeticException where it exceeds a long
    */
   public long elementCount() {
-    long count = 1;
-    for (int dimension : dimensions) {
-      count = Math.multiplyExact(count, dimension);
+    if (elementCount < 0) {
+      throw new ArithmeticException("more elements than a long can count: " + this);
     }
-    return count;
+    return elementCount;
   }
 
   /** This shape with one dimension replaced. */

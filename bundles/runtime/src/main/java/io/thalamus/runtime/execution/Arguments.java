@@ -147,6 +147,12 @@ final class Arguments {
       throws NeuralNetworksException {
     stagesOutputs = plan.isGuarded();
     boolean hasPointers = !byBurst && plan.takesPointers();
+    for (Slot slot : all) {
+      if (hasPointers) {
+        slot.address = address(slot.argument);
+        slot.end = slot.address + slot.argument.length();
+      }
+    }
     long copiedInputs = layOut(inputs, hasPointers, scratch.inputs(), copies);
     scratch.outputs().reserve(layOut(outputs, hasPointers, scratch.outputs(), copies));
     scratch.temporaries().reserve(plan.layout().size());
@@ -175,7 +181,7 @@ final class Arguments {
       if (hasPointers
           && slot.argument instanceof Argument.Plain plain
           && slot.suits(plain.segment())
-          && !isOverlapped(slot, plain)) {
+          && !isOverlapped(slot)) {
         MemorySegment own = slot.isInput() ? plain.segment().asReadOnly() : plain.segment();
         slot.pool = new CallerPool(slot, own, scratch, slot.offset, bytes, copies);
       } else {
@@ -189,28 +195,26 @@ final class Arguments {
    * Returns whether an argument cannot be used in place since it shares bytes with others: an input
    * with an output in shared memory, which a step may write, an output with any other argument.
    */
-  private boolean isOverlapped(Slot slot, Argument.Plain plain) {
+  private boolean isOverlapped(Slot slot) {
     for (Slot other : all) {
-      boolean matters =
-          slot.isInput()
-              ? !other.isInput() && other.argument instanceof Argument.Shared
-              : other != slot;
-      if (matters && overlaps(plain, other.argument)) {
+      if (other.address >= 0
+          && other.address < slot.end
+          && slot.address < other.end
+          && other != slot
+          && (!slot.isInput() || !other.isInput() && other.argument instanceof Argument.Shared)) {
         return true;
       }
     }
     return false;
   }
 
-  private static boolean overlaps(Argument.Plain argument, Argument other) {
-    long start =
-        switch (other) {
-          case Argument.Plain plain when plain.segment().isNative() -> plain.segment().address();
-          case Argument.Shared shared -> shared.memory().segment().address() + shared.offset();
-          case Argument.Plain _, Argument.Device _ -> -1;
-        };
-    long own = argument.segment().address();
-    return start >= 0 && start < own + argument.length() && own < start + other.length();
+  /** Returns where an argument stands off the heap; -1 where it does not, or the device knows. */
+  private static long address(Argument argument) {
+    return switch (argument) {
+      case Argument.Plain plain when plain.segment().isNative() -> plain.segment().address();
+      case Argument.Shared shared -> shared.memory().segment().address() + shared.offset();
+      case Argument.Plain _, Argument.Device _ -> -1;
+    };
   }
 
   /** Returns whether an argument has room among the copies. */

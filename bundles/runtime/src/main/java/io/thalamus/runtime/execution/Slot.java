@@ -28,6 +28,12 @@ final class Slot {
   /** The offset of its room among the copies. */
   long offset;
 
+  /** Where it stands off the heap, while it is given its place; -1 where it does not. */
+  long address;
+
+  /** One behind its last byte there. */
+  long end;
+
   /** Null where it is not used in place. */
   CallerPool pool;
 
