@@ -85,10 +85,11 @@ class ProductsTest {
         level,
         0,
         (graph, random) -> {
-          int rows = 1 + random.nextInt(5);
+          boolean areDots = random.nextInt(3) == 0;
+          int rows = areDots ? 1 : 1 + random.nextInt(5);
           int inner = 1 + random.nextInt(9);
-          int columns = 1 + random.nextInt(40);
-          int batches = 1 + random.nextInt(3);
+          int columns = areDots ? 1 : 1 + random.nextInt(40);
+          int batches = 1 + random.nextInt(areDots ? 50 : 3);
           boolean isTransposed = random.nextBoolean();
           int[] first = matrix(new int[] {batches}, isTransposed, rows, inner);
           int[] second = {random.nextBoolean() ? 1 : batches, inner, columns};

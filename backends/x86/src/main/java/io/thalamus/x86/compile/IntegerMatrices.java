@@ -13,6 +13,7 @@ import io.thalamus.operations.extension.MatrixMultiply.Products;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.kernel.Pair;
 import io.thalamus.x86.kernel.Pairs;
+import io.thalamus.x86.kernel.Transposed;
 
 /**
  * Products of matrices of 32-bit integers, as masks of attention are made by: sums of the rows of
@@ -50,6 +51,10 @@ final class IntegerMatrices {
   private static void emit(
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
     Products products = operation.parameters(Products.class);
+    if (areDots(products)) {
+      emitDots(products, operands, program);
+      return;
+    }
     long result = (long) products.rows() * products.columns();
     for (int i = 0; i < products.pairs().size(); i++) {
       MatrixMultiply.Pair pair = products.pairs().get(i);
@@ -63,11 +68,50 @@ final class IntegerMatrices {
         } else {
           Place product = program.place(result * Integer.BYTES);
           multiply(products, pair, k, operands, product, 0, program);
-          add(sum, product, to, at, (int) result, program);
+          add(sum, product.at(0), to, at, (int) result, program);
         }
         sum = to;
         program.nextStep();
       }
+    }
+  }
+
+  /** Returns whether each result is that of a row and a column which follow those before them. */
+  private static boolean areDots(Products products) {
+    boolean areDots = products.rows() == 1 && products.columns() == 1 && products.inner() > 1;
+    for (int i = 0; areDots && i < products.pairs().size(); i++) {
+      Matrix first = products.pairs().get(i).first();
+      Matrix second = products.pairs().get(i).second();
+      long at = (long) i * products.inner();
+      areDots =
+          first.offset() == at
+              && second.offset() == at
+              && first.columnStride() == 1
+              && second.rowStride() == 1;
+    }
+    return areDots;
+  }
+
+  /** Multiplies all at once, and adds what stands in equal places of all rows. */
+  private static void emitDots(
+      Products products, Lowering.Operands operands, ProgramBuilder program) {
+    int count = products.pairs().size();
+    int inner = products.inner();
+    int row = count * Integer.BYTES;
+    Place all = program.place((long) inner * row);
+    Pairs times = new Pairs(Pair.INT_MUL, count * inner, false, false, FusedActivation.NONE);
+    program.call(times, operands.input(0).at(0), all.at(0), operands.input(1).at(0));
+    program.nextStep();
+    Place turned = program.place((long) inner * row);
+    Transposed columns = new Transposed(count, inner, inner * Integer.BYTES, row);
+    program.call(columns, all.at(0), turned.at(0));
+    program.nextStep();
+    Place sum = turned;
+    for (int k = 1; k < inner; k++) {
+      Place to = k == inner - 1 ? operands.output() : program.place(row);
+      add(sum, turned.at((long) k * row), to, 0, count, program);
+      program.nextStep();
+      sum = to;
     }
   }
 
@@ -100,8 +144,8 @@ final class IntegerMatrices {
   }
 
   private static void add(
-      Place one, Place other, Place to, long at, int count, ProgramBuilder program) {
+      Place one, Spot other, Place to, long at, int count, ProgramBuilder program) {
     Pairs sum = new Pairs(Pair.INT_ADD, count, false, false, FusedActivation.NONE);
-    program.call(sum, one.at(0), to.at(at * Integer.BYTES), other.at(0));
+    program.call(sum, one.at(0), to.at(at * Integer.BYTES), other);
   }
 }
