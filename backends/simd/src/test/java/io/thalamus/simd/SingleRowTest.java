@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
  */
 @Tag("widths")
 class SingleRowTest {
-  private static final int[] UNITS = {31, 64, 90, 120, 150, 177, 208, 250, 300};
+  private static final int[] UNITS = {1, 2, 4, 5, 31, 64, 90, 120, 150, 177, 208, 250, 300};
   private static final int[] SIZES = {7, 512, 1100, 2300};
   private static final int[] FEW_UNITS = {1, 8, 15, 17, 32, 33, 49, 63, 65, 81, 130};
   private static final int[] FEW_INPUTS = {1, 2, 3, 4, 6, 511, 515, 1026};

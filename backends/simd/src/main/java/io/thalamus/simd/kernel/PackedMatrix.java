@@ -277,6 +277,19 @@ public final class PackedMatrix {
     return bytes;
   }
 
+  /** Returns the columns as lines, one behind the other. */
+  float[] lines() {
+    float[] lines = new float[columns * rows];
+    for (int column = 0; column < columns; column++) {
+      int first = column - column % WIDE;
+      for (int i = 0; i < rows; i++) {
+        long at = offset(first, i) + (long) (column - first) * Float.BYTES;
+        lines[column * rows + i] = data.get(ValueLayout.JAVA_FLOAT, at);
+      }
+    }
+    return lines;
+  }
+
   /** Returns what decides about the places of elements: it is the same where matrices are. */
   public static String layout() {
     return Lanes.COUNT + " " + WIDE + " " + BroadKernels.FIT;

@@ -19,12 +19,18 @@ public final class Product {
   /** So many rows behind the last group are cheaper one by one than as a group. */
   private static final int MOST_SINGLES = 2;
 
+  /** So few columns leave most of a panel's vector unused: they are lines for a single row. */
+  private static final int MOST_LINES = 4;
+
   private final PackedMatrix right;
   private final float[] bias;
   private final float[] zeros;
 
   /** The weights for a single row, without bias, where they are bytes; else null. */
   private final byte[] bytes;
+
+  /** The weights for a single row of integers, column after column, where they are few; or null. */
+  private final float[] lines;
 
   /**
    * True if sums are those of parts: of a single row, and of so few columns that this holds for all
@@ -44,7 +50,7 @@ public final class Product {
    *     be divided, since no number of tiles changes how.
    */
   public Product(PackedMatrix right, float[] bias, int rows) {
-    this(right, bias, rows, null);
+    this(right, bias, rows, null, null);
   }
 
   /**
@@ -54,14 +60,17 @@ public final class Product {
    *     quarter is read if its elements are bytes.
    */
   public static Product ofIntegers(PackedMatrix right, int rows) {
-    return new Product(right, new float[right.columns()], rows, rows == 1 ? right.singles() : null);
+    byte[] bytes = rows == 1 ? right.singles() : null;
+    float[] lines = rows == 1 && right.columns() <= MOST_LINES ? right.lines() : null;
+    return new Product(right, new float[right.columns()], rows, bytes, lines);
   }
 
-  private Product(PackedMatrix right, float[] bias, int rows, byte[] bytes) {
+  private Product(PackedMatrix right, float[] bias, int rows, byte[] bytes, float[] lines) {
     this.right = right;
     isDivided =
         rows == 1 && right.columns() < PackedMatrix.SINGLE && right.width(0) <= 2 * Lanes.COUNT;
     this.bytes = bytes;
+    this.lines = lines;
     this.bias = Arrays.copyOf(bias, bias.length + 2 * Lanes.SLACK);
     this.zeros = new float[bias.length + 2 * Lanes.SLACK];
   }
@@ -117,6 +126,14 @@ public final class Product {
         } else {
           ScalarKernels.product(rows, width, depth, start, zeros, column, present, clamp);
         }
+      }
+      return;
+    }
+    if (lines != null) {
+      for (; column < Math.min(endColumn, right.columns()); column++) {
+        int at = column * right.rows() + firstDepth;
+        float sum = SingleKernels.dot(rows.left, rows.leftAt, lines, at, depth);
+        rows.result[rows.resultAt + column] = sum;
       }
       return;
     }

@@ -4,6 +4,7 @@ package io.thalamus.simd.kernel;
 import static io.thalamus.simd.kernel.Lanes.COUNT;
 import static io.thalamus.simd.kernel.Lanes.FLOATS;
 import static io.thalamus.simd.kernel.Lanes.INTS;
+import static jdk.incubator.vector.VectorOperators.ADD;
 import static jdk.incubator.vector.VectorOperators.NE;
 
 import java.lang.foreign.MemorySegment;
@@ -165,5 +166,31 @@ final class SingleKernels {
         .reinterpretAsFloats()
         .blend(a0, a0.compare(NE, a0))
         .intoArray(result, to);
+  }
+
+  /** Returns the sum of products of two lines, which is exact in any order. */
+  static float dot(float[] left, int leftAt, float[] right, int at, int depth) {
+    FloatVector a = FloatVector.zero(FLOATS);
+    FloatVector b = a;
+    FloatVector c = a;
+    FloatVector d = a;
+    int k = 0;
+    for (; k <= depth - 4 * COUNT; k += 4 * COUNT) {
+      int from = leftAt + k;
+      int to = at + k;
+      FloatVector x0 = FloatVector.fromArray(FLOATS, left, from);
+      FloatVector x1 = FloatVector.fromArray(FLOATS, left, from + COUNT);
+      FloatVector x2 = FloatVector.fromArray(FLOATS, left, from + 2 * COUNT);
+      FloatVector x3 = FloatVector.fromArray(FLOATS, left, from + 3 * COUNT);
+      a = x0.fma(FloatVector.fromArray(FLOATS, right, to), a);
+      b = x1.fma(FloatVector.fromArray(FLOATS, right, to + COUNT), b);
+      c = x2.fma(FloatVector.fromArray(FLOATS, right, to + 2 * COUNT), c);
+      d = x3.fma(FloatVector.fromArray(FLOATS, right, to + 3 * COUNT), d);
+    }
+    float sum = a.add(b).add(c.add(d)).reduceLanes(ADD);
+    for (; k < depth; k++) {
+      sum += left[leftAt + k] * right[at + k];
+    }
+    return sum;
   }
 }
