@@ -257,7 +257,9 @@ class StoredConvolutionTest {
         level,
         0,
         (graph, random) -> {
-          int size = 60 + random.nextInt(300);
+          // Whole vectors, or hardly less: the last group is a part of one.
+          int vectors = 32 * (2 + random.nextInt(8)) - random.nextInt(4);
+          int size = random.nextBoolean() ? vectors : 60 + random.nextInt(300);
           int units = 1 + random.nextInt(9);
           Layer layer = new Layer(graph, random, false, 1, size);
           int filter = layer.filter(0, units, units, size);

@@ -355,14 +355,17 @@ final class StoredProducts {
   private int packAlong(Form form, int channel, int channels, int numbers) {
     int groups = StoredDots.groups();
     int length = groups * form.group();
-    int whole = run / length * length;
     int sum = 0;
     int at = numbers;
-    for (int i = 0; i < whole; i += length) {
-      sum += pack(form, channel * run + i, length, 0, at + channel * groups, 1);
+    int from = channel * run;
+    int end = from + run;
+    // The last group of a whole vector may be a part of one.
+    for (int left = Math.ceilDiv(run, form.group()); left >= groups; left -= groups) {
+      sum += pack(form, from, Math.min(length, end - from), 0, at + channel * groups, 1);
+      from += length;
       at += channels * groups;
     }
-    return sum + pack(form, channel * run + whole, run - whole, 0, at + channel, channels);
+    return sum + pack(form, from, Math.max(0, end - from), 0, at + channel, channels);
   }
 
   private int pack(Form form, int from, int count, int less, int at, int step) {
