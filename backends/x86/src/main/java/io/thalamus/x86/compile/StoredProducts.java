@@ -329,11 +329,11 @@ final class StoredProducts {
             ? 0
             : layer.accumulation().inputZeroPoint() - (layer.isSigned() ? Byte.MIN_VALUE : 0);
     for (int c = 0; c < channels; c++) {
-      int element = rescale.isPresent() ? Rescale.element(length, vectors, c) : c;
       if (note.shape().isAlong()) {
         bias[c] -= zeroPoint * packAlong(form, c, channels, numbers);
         continue;
       }
+      int element = rescale.isPresent() ? Rescale.element(length, vectors, c) : c;
       for (int line = 0; line < lines; line++) {
         int from = ((channel + c) * lines + line) * run;
         int at = numbers + line * groups * step + element;

@@ -218,11 +218,12 @@ final class ShapeFolding {
     boolean holds(int a, int b);
   }
 
-  /** Returns whether a tensor holds a few plain integers or truths. */
+  /** Returns whether an input has one dimension; a file may leave out those of a computed one. */
   private static boolean isVector(Node node, int input) {
     return node.input(input).shape().length <= 1 && !node.isScalar(node.input(input));
   }
 
+  /** Returns whether a tensor holds a few plain integers or truths. */
   private static boolean isSmall(FlatTensor tensor) {
     long count = 1;
     for (int dimension : tensor.shape()) {
