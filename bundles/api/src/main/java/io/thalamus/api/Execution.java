@@ -14,11 +14,11 @@ import org.osgi.annotation.versioning.ProviderType;
  * One execution of a compilation: set the arguments, then start it once. Not thread-safe until it
  * is started; a second start ends with BAD_STATE.
  *
- * <p>Only an execution that was answered with RESOURCE_EXHAUSTED_TRANSIENT may be started again, in
- * any way and as often as it is answered so; its arguments stay, and may be set anew. If a full
- * queue refused it, the runtime keeps room for it from {@link ExecutionReport#retryAfter} on, for a
- * second. Another execution has no part in that. Every other answer is final, and so is a cancelled
- * future.
+ * <p>Only a {@linkplain #setReusable reusable} execution, and one that was answered with
+ * RESOURCE_EXHAUSTED_TRANSIENT, may be started again, in any way; all that was set stays, and may
+ * be set anew. If a full queue refused it, the runtime keeps room for it from {@link
+ * ExecutionReport#retryAfter} on, for a second. Another execution has no part in that. Every other
+ * answer is final, and so is a future that is cancelled before the execution begins.
  *
  * <p>Arguments in plain memory must not be touched from the start until the result is there, nor
  * their memory be closed. A device that computes in the calling thread reads and writes them in
@@ -72,6 +72,15 @@ public interface Execution {
    * has begun.
    */
   Execution setOutput(int index, Memory memory);
+
+  /**
+   * Sets whether the execution may be started again after each answer; it may not otherwise. What
+   * was found out of the arguments, such as their places, is used again as long as they are the
+   * same objects: that pays where a model computes for microseconds. They are referenced until
+   * others are set. {@code ANeuralNetworksExecution_setReusable} of NNAPI feature level 5, which
+   * allows no other arguments.
+   */
+  Execution setReusable(boolean reusable);
 
   /** Asks for the device's own timing, or not; only where exactly one device was named. */
   Execution setMeasureTiming(boolean measure);

@@ -7,7 +7,6 @@ import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -18,11 +17,13 @@ import java.util.stream.Collectors;
 /**
  * Executions of a compilation, one after another, in the same buffers: {@link Compilation#run} for
  * a caller that executes many times. An output whose size only the execution finds out gets a
- * larger buffer, and the execution is repeated. After RESOURCE_EXHAUSTED_TRANSIENT the next run
- * starts the same {@link Execution} again, with the room that was promised to it.
+ * larger buffer, and the execution is repeated. All runs start one {@linkplain
+ * Execution#setReusable reusable} execution, so that the room which a refused one was promised is
+ * there for the next run, and inputs that are the same tensors again are not checked again.
  *
  * <p>Used by one thread at a time. An answer's tensors are overwritten by the next execution. The
- * buffers go with this object and the tensors; the compilation stays the caller's.
+ * buffers and the last inputs go with this object and the tensors; the compilation stays the
+ * caller's.
  */
 public final class Inference {
   /** Bytes for an output whose size is not known yet. */
@@ -35,8 +36,16 @@ public final class Inference {
   private final Subgraph main;
   private final MemorySegment[] buffers;
 
-  /** The execution of the last run if it may be started again; else null. */
-  private Execution refused;
+  /** The inputs that are set; null where none is. */
+  private final Tensor[] given;
+
+  /** Null before the first run, and after one that did not report. */
+  private Execution execution;
+
+  /** The shapes of the last outputs, and the outputs; null if a buffer is another one since. */
+  private List<OutputShape> shapes;
+
+  private List<Tensor> outputs;
 
   /** Executions in the calling thread, by {@link Execution#compute}. */
   public Inference(Compilation compilation) {
@@ -46,13 +55,15 @@ public final class Inference {
   /**
    * Executions of another kind.
    *
-   * @param way sets what else an execution needs, starts it and waits for its end
+   * @param way sets what else an execution needs, starts it and waits for its end; called with the
+   *     same execution each time
    */
   public Inference(Compilation compilation, Function<Execution, ExecutionReport> way) {
     this.compilation = Objects.requireNonNull(compilation, "compilation");
     this.way = Objects.requireNonNull(way, "way");
     this.main = compilation.model().main();
     this.buffers = new MemorySegment[main.outputIndexes().size()];
+    this.given = new Tensor[main.inputIndexes().size()];
   }
 
   /**
@@ -65,9 +76,10 @@ public final class Inference {
   public Answer run(List<Tensor> inputs) throws NeuralNetworksException {
     check(inputs);
     for (int attempt = 1; ; attempt++) {
-      Execution execution = prepare(inputs);
-      ExecutionReport report = way.apply(execution);
-      refused = report.code() == ResultCode.RESOURCE_EXHAUSTED_TRANSIENT ? execution : null;
+      Execution started = prepare(inputs);
+      execution = null;
+      ExecutionReport report = way.apply(started);
+      execution = started;
       if (report.code() == ResultCode.OUTPUT_INSUFFICIENT_SIZE && attempt < MOST_TRIES) {
         grow(report.outputs());
       } else {
@@ -107,8 +119,11 @@ public final class Inference {
               .formatted(wanted, wanted == 1 ? "" : "s", wanted(), inputs.size()));
     }
     for (int i = 0; i < wanted; i++) {
-      Operand operand = main.input(i);
       Tensor input = inputs.get(i);
+      if (input == given[i]) {
+        continue;
+      }
+      Operand operand = main.input(i);
       boolean fits =
           operand.type().equals(input.type())
               && operand.quantization().equals(input.quantization())
@@ -136,42 +151,63 @@ public final class Inference {
   }
 
   private Execution prepare(List<Tensor> inputs) {
-    Execution execution = refused != null ? refused : compilation.createExecution();
-    for (int i = 0; i < inputs.size(); i++) {
+    boolean isNew = execution == null;
+    if (isNew) {
+      execution = compilation.createExecution().setReusable(true);
+    }
+    for (int i = 0; i < given.length; i++) {
       Tensor input = inputs.get(i);
-      Shape shape = main.input(i).isSizeKnown() ? Shape.NONE : input.shape();
-      if (input.memory() != null) {
-        execution.setInput(i, input.memory(), 0, input.memory().size(), shape);
-      } else {
-        execution.setInput(i, input.segment(), shape);
+      if (isNew || input != given[i]) {
+        set(i, input);
       }
     }
     for (int i = 0; i < buffers.length; i++) {
-      if (buffers[i] == null) {
+      boolean isMissing = buffers[i] == null;
+      if (isMissing) {
         Operand output = main.output(i);
         buffers[i] = TensorMemory.allocate(output.isSizeKnown() ? output.byteSize() : FIRST_GUESS);
       }
-      execution.setOutput(i, buffers[i]);
+      if (isNew || isMissing) {
+        execution.setOutput(i, buffers[i]);
+      }
     }
     return execution;
   }
 
-  private void grow(List<OutputShape> shapes) {
-    for (int i = 0; i < buffers.length && i < shapes.size(); i++) {
-      if (!shapes.get(i).isSufficient()) {
-        long needed = Tensor.byteSize(main.output(i), shapes.get(i).shape());
+  private void set(int index, Tensor input) {
+    Shape shape = main.input(index).isSizeKnown() ? Shape.NONE : input.shape();
+    if (input.memory() != null) {
+      execution.setInput(index, input.memory(), 0, input.memory().size(), shape);
+    } else {
+      execution.setInput(index, input.segment(), shape);
+    }
+    given[index] = input;
+  }
+
+  private void grow(List<OutputShape> needs) {
+    for (int i = 0; i < buffers.length && i < needs.size(); i++) {
+      if (!needs.get(i).isSufficient()) {
+        long needed = Tensor.byteSize(main.output(i), needs.get(i).shape());
         buffers[i] = TensorMemory.allocate(Math.max(2 * buffers[i].byteSize(), needed));
+        execution.setOutput(i, buffers[i]);
+        shapes = null;
       }
     }
   }
 
+  /** Returns the buffers as values; the last ones again where they have the same shapes. */
   private List<Tensor> outputs(ExecutionReport report) {
-    Tensor[] outputs = new Tensor[buffers.length];
-    for (int i = 0; i < outputs.length; i++) {
-      Operand output = main.output(i);
-      Shape shape = i < report.outputs().size() ? report.outputs().get(i).shape() : output.shape();
-      outputs[i] = Tensor.prefix(output, shape, buffers[i]);
+    if (shapes == null || !shapes.equals(report.outputs())) {
+      Tensor[] values = new Tensor[buffers.length];
+      for (int i = 0; i < values.length; i++) {
+        Operand output = main.output(i);
+        Shape shape =
+            i < report.outputs().size() ? report.outputs().get(i).shape() : output.shape();
+        values[i] = Tensor.prefix(output, shape, buffers[i]);
+      }
+      outputs = List.of(values);
+      shapes = report.outputs();
     }
-    return Arrays.asList(outputs);
+    return outputs;
   }
 }

@@ -74,6 +74,7 @@ class InferenceTest {
               }
             }
             case "setOutput" -> segments[2] = (MemorySegment) arguments[1];
+            case "setReusable" -> assertEquals(true, arguments[0]);
             case "compute" -> {
               return compute(segments, shape[0]);
             }
@@ -132,8 +133,17 @@ class InferenceTest {
   }
 
   @Test
-  void onlyARefusedExecutionIsStartedAgain() throws Exception {
-    Inference inference = new Inference(compilation);
+  void oneExecutionIsStartedAgainAndAgain() throws Exception {
+    boolean[] isBroken = {false};
+    Inference inference =
+        new Inference(
+            compilation,
+            execution -> {
+              if (isBroken[0]) {
+                throw new IllegalStateException("no report");
+              }
+              return execution.compute();
+            });
     List<Tensor> inputs = List.of(Tensor.floats(new float[] {1, 2}, 1, 2), bytes());
     failure = ExecutionReport.failed(ResultCode.RESOURCE_EXHAUSTED_TRANSIENT, "too many wait");
     assertThrows(NeuralNetworksException.class, () -> inference.run(inputs));
@@ -143,6 +153,18 @@ class InferenceTest {
     assertEquals(1, created);
     failure = null;
     assertArrayEquals(new float[] {3, 4}, inference.run(others).output().toFloats());
+    List<Tensor> wrong = List.of(Tensor.floats(new float[3], 1, 3), bytes());
+    assertThrows(NeuralNetworksException.class, () -> inference.run(wrong));
+    assertArrayEquals(new float[] {3, 4}, inference.run(others).output().toFloats());
+    assertArrayEquals(
+        new float[] {1, 2},
+        inference.run(List.of(inputs.getFirst(), others.get(1))).output().toFloats());
+    assertEquals(1, created);
+    // Whoever gives no report may still be executing.
+    isBroken[0] = true;
+    assertThrows(IllegalStateException.class, () -> inference.run(inputs));
+    isBroken[0] = false;
+    assertArrayEquals(new float[] {1, 2}, inference.run(inputs).output().toFloats());
     assertEquals(2, created);
   }
 

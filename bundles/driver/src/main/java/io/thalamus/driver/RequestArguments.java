@@ -24,8 +24,9 @@ import java.util.Optional;
 
 /**
  * The arguments of a request, checked against the graph: bytes and shapes by input and output. Used
- * by one run at a time, only in its calling thread: what the caller passed by pointer may be
- * confined to it, and is valid only until the execution returns.
+ * by one run at a time, or by several if the request names no buffers; only in their calling
+ * threads: what the caller passed by pointer may be confined to it, and is valid only until the
+ * execution returns.
  */
 public final class RequestArguments {
   private final MemorySegment[] inputs;
@@ -53,6 +54,24 @@ public final class RequestArguments {
     inputShapes = new Shape[inputCount];
     outputs = new MemorySegment[outputCount];
     outputShapes = new Shape[outputCount];
+  }
+
+  /** Returns whether this thread can access what the caller passed by pointer. */
+  boolean areInReach() {
+    return areInReach(inputs) && areInReach(outputs);
+  }
+
+  private static boolean areInReach(MemorySegment[] side) {
+    for (MemorySegment segment : side) {
+      if (segment != null && !isInReach(segment)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static boolean isInReach(MemorySegment segment) {
+    return segment.scope().isAlive() && segment.isAccessibleBy(Thread.currentThread());
   }
 
   /** Returns the bytes of each input; {@link MemorySegment#NULL} where it has no value. */
@@ -290,7 +309,7 @@ public final class RequestArguments {
               + " is passed by pointer, but is on the heap or not aligned for "
               + operand.type().text());
     }
-    if (!segment.scope().isAlive() || !segment.isAccessibleBy(Thread.currentThread())) {
+    if (!isInReach(segment)) {
       throw DeviceException.invalid(
           place + " is passed by pointer to memory that is closed or another thread's");
     }

@@ -137,6 +137,28 @@ class PointerTest {
   }
 
   @Test
+  void theSameRequestIsReadAndCheckedAnew() throws InterruptedException {
+    Request own = request(input, output);
+    for (float value : new float[] {3.5f, 4.5f}) {
+      input.setAtIndex(ValueLayout.JAVA_FLOAT, 0, value);
+      assertInstanceOf(Completed.class, prepared.execute(own, USUAL));
+      assertEquals((float) Math.floor(value), output.getAtIndex(ValueLayout.JAVA_FLOAT, 0));
+    }
+    ExecutionResult[] elsewhere = new ExecutionResult[1];
+    Thread other = Thread.ofPlatform().start(() -> elsewhere[0] = prepared.execute(own, USUAL));
+    other.join();
+    assertInstanceOf(Failed.class, elsewhere[0]);
+    assertInstanceOf(Completed.class, prepared.execute(own, USUAL));
+    Request brief;
+    try (Arena shared = Arena.ofShared()) {
+      brief = request(shared.allocate(BYTES, Float.BYTES), output);
+      assertInstanceOf(Completed.class, prepared.execute(brief, USUAL));
+      assertInstanceOf(Completed.class, prepared.execute(brief, USUAL));
+    }
+    assertRefused(brief, "closed or another thread's");
+  }
+
+  @Test
   void theShapeOfARequestSaysWhatTheModelLeavesOpen() throws DeviceException {
     try (PreparedModel open = new TestDevice().prepare(floor(Shape.of(0)), PrepareConfig.DEFAULT)) {
       Pointer from = new Pointer(input, Shape.of(2));

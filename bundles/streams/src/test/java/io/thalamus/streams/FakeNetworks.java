@@ -283,6 +283,11 @@ final class FakeNetworks {
     }
 
     @Override
+    public Execution setReusable(boolean reusable) {
+      return this;
+    }
+
+    @Override
     public Execution setTimeout(Duration value) {
       timeout = value;
       return this;

@@ -295,6 +295,11 @@ record FakeNeuralNetworks(Device device, AtomicInteger memoriesMade) implements 
     }
 
     @Override
+    public Execution setReusable(boolean reusable) {
+      return this;
+    }
+
+    @Override
     public Execution setTimeout(Duration timeout) {
       throw new UnsupportedOperationException("vectors set no timeout");
     }

@@ -67,18 +67,51 @@ final class Arguments {
     }
   }
 
-  /**
-   * Returns whether others are the same places in shared memory, so that all which was found out of
-   * these is true of them.
-   */
+  /** Returns whether others are the same, so that all which was found out of these is true. */
   boolean isSame(Argument[] given) {
     for (int i = 0; i < all.length; i++) {
-      if (!(all[i].argument instanceof Argument.Shared own)
-          || !(given[i] instanceof Argument.Shared other)
-          || own.memory() != other.memory()
-          || own.offset() != other.offset()
-          || own.length() != other.length()
-          || !own.shape().equals(other.shape())) {
+      if (all[i].argument != given[i] && !isSame(all[i].argument, given[i])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static boolean isSame(Argument own, Argument given) {
+    return own instanceof Argument.Shared one
+        && given instanceof Argument.Shared other
+        && one.memory() == other.memory()
+        && one.offset() == other.offset()
+        && one.length() == other.length()
+        && one.shape().equals(other.shape());
+  }
+
+  /**
+   * Returns whether the places are good for another execution too: no value of the caller's was
+   * copied to its place, and none is in a memory made for it, whose contents move.
+   */
+  boolean areInPlace() {
+    for (Slot slot : all) {
+      boolean isInPlace =
+          switch (slot.argument) {
+            case Argument.Plain plain ->
+                plain.length() == 0 || slot.pool != null && !slot.pool.isStaged();
+            case Argument.Shared _ -> true;
+            case Argument.Device _ -> false;
+          };
+      if (!isInPlace) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Returns whether this thread can still access the segments that are used in place. */
+  boolean areInReach() {
+    for (Slot slot : all) {
+      if (slot.pool != null
+          && slot.argument instanceof Argument.Plain plain
+          && !Slot.isInReach(plain.segment())) {
         return false;
       }
     }
@@ -148,6 +181,7 @@ final class Arguments {
     stagesOutputs = plan.isGuarded();
     boolean hasPointers = !byBurst && plan.takesPointers();
     for (Slot slot : all) {
+      slot.pool = null;
       if (hasPointers) {
         slot.address = address(slot.argument);
         slot.end = slot.address + slot.argument.length();

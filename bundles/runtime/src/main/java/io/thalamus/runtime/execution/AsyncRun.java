@@ -132,4 +132,11 @@ final class AsyncRun extends CompletableFuture<ExecutionReport> implements Runna
       complete(execution.ended(lateness.refused(report)));
     }
   }
+
+  /** Completes it with a report of which nobody need be told; not if it has begun. */
+  void end(ExecutionReport report) {
+    if (begun.compareAndSet(false, true)) {
+      complete(execution.ended(report));
+    }
+  }
 }

@@ -2,8 +2,6 @@
 package io.thalamus.runtime.execution;
 
 import io.thalamus.api.NeuralNetworksException;
-import io.thalamus.hal.MemoryPool;
-import io.thalamus.hal.Request;
 import io.thalamus.memory.Leases;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.runtime.plan.PreparedPlan;
@@ -29,33 +27,16 @@ final class BurstPlace implements SharedMemory.CloseListener {
   private final AtomicLong executions = new AtomicLong();
   private final AtomicLong sent = new AtomicLong();
 
-  // Of the last execution; null if the next one can use none of it.
-  private PreparedPlan plan;
-  private Arguments arguments;
-  private Frame frame;
+  private final Binding binding = new Binding();
 
-  /** The leases of the memories of {@link #arguments}; null unless these and the plan are held. */
+  /** The leases of the bound memories; null unless these and the plan are held. */
   private Leases held;
 
-  /** The places of the steps that were executed last, by index of the step. */
-  private Bound[] bounds = {};
+  /** The steps that were executed last, by index of the step. */
+  private Sent[] steps = {};
 
-  /** A step with its burst on the planned device, and with the last request. */
-  private static final class Bound {
-    private final PreparedStep step;
-    private final DeviceBurst device;
-
-    /** Null if the next execution needs another one. */
-    private Request request;
-
-    /** The frame that it was made from; null if the places in that are others now. */
-    private Frame frame;
-
-    Bound(PreparedStep step, DeviceBurst device) {
-      this.step = step;
-      this.device = device;
-    }
-  }
+  /** A step with its burst on the planned device. */
+  private record Sent(PreparedStep step, DeviceBurst device) {}
 
   BurstPlace(BurstImpl burst) {
     this.burst = burst;
@@ -69,7 +50,7 @@ final class BurstPlace implements SharedMemory.CloseListener {
   /** Ends the execution that has the place. */
   void exit() {
     executions.setOpaque(executions.getPlain() + 1);
-    if (frame == null && held != null) {
+    if (binding.isStale() && held != null) {
       empty();
     }
     claim.exit();
@@ -86,7 +67,8 @@ final class BurstPlace implements SharedMemory.CloseListener {
   }
 
   private void end() {
-    bounds = new Bound[0];
+    steps = new Sent[0];
+    binding.clearAll();
     scratch.close();
     burst.ended();
   }
@@ -99,14 +81,12 @@ final class BurstPlace implements SharedMemory.CloseListener {
 
   private void empty() {
     if (held != null) {
-      arguments.memories().forEach(memory -> memory.removeCloseListener(this));
+      binding.arguments().memories().forEach(memory -> memory.removeCloseListener(this));
       held.close();
       held = null;
-      plan.release();
+      binding.plan().release();
     }
-    plan = null;
-    arguments = null;
-    frame = null;
+    binding.clear();
   }
 
   BurstImpl burst() {
@@ -115,6 +95,11 @@ final class BurstPlace implements SharedMemory.CloseListener {
 
   Scratch scratch() {
     return scratch;
+  }
+
+  /** Returns what the last execution has left to this one. */
+  Binding binding() {
+    return binding;
   }
 
   /** Counts a request that was sent. */
@@ -132,8 +117,9 @@ final class BurstPlace implements SharedMemory.CloseListener {
 
   /** Returns the arguments of the last execution if these are the same; they are checked. */
   Arguments arguments(Argument[] given) {
-    if (arguments == null || arguments.isSame(given)) {
-      return arguments;
+    Arguments last = binding.arguments();
+    if (last == null || last.isSame(given)) {
+      return last;
     }
     empty();
     return null;
@@ -141,40 +127,26 @@ final class BurstPlace implements SharedMemory.CloseListener {
 
   /** Returns the plan of the moment: the held one, or acquired; null if there is none any more. */
   PreparedPlan acquirePlan(ExecutionHost host) {
-    if (held != null && !host.isCurrent(plan)) {
+    if (held != null && !host.isCurrent(binding.plan())) {
       empty();
     }
-    return held != null ? plan : host.acquirePlan().orElse(null);
+    return held != null ? binding.plan() : host.acquirePlan().orElse(null);
   }
 
   /** Returns whether this plan and the memories of the arguments are held. */
   boolean holds(PreparedPlan used) {
-    return held != null && plan == used;
-  }
-
-  /** Returns the frame of the last execution if it had this plan and these arguments; or null. */
-  Frame takeFrame(PreparedPlan wanted, Arguments given) {
-    Frame last = plan == wanted && arguments == given ? frame : null;
-    frame = null;
-    return last;
+    return held != null && binding.plan() == used;
   }
 
   /**
-   * Keeps what the next execution may use.
-   *
-   * @param isAgain whether this one has used it too
+   * Takes over the use of the bound plan from the execution, unless one of the memories is closed;
+   * does nothing where it is held.
    */
-  void keep(PreparedPlan usedPlan, Arguments used, Frame usedFrame, boolean isAgain) {
-    plan = usedPlan;
-    arguments = used;
-    frame = usedFrame;
-    if (isAgain && held == null) {
-      hold();
+  void hold() {
+    if (held != null) {
+      return;
     }
-  }
-
-  /** Takes over the use of the plan from the execution, unless one of the memories is closed. */
-  private void hold() {
+    Arguments arguments = binding.arguments();
     Leases leases = new Leases();
     boolean areOpen = true;
     try {
@@ -194,51 +166,15 @@ final class BurstPlace implements SharedMemory.CloseListener {
     }
   }
 
-  private Bound bound(PreparedStep step) {
-    int index = step.step().index();
-    if (index >= bounds.length) {
-      bounds = Arrays.copyOf(bounds, index + 1);
-    }
-    if (bounds[index] == null || bounds[index].step != step) {
-      bounds[index] = new Bound(step, step.burst(burst));
-    }
-    return bounds[index];
-  }
-
   /** Returns the burst on the planned device of a step; null if its plan is not one of these. */
   DeviceBurst on(PreparedStep step) {
-    return bound(step).device;
-  }
-
-  /** Returns the request of a step: the last one again if it would be the same. */
-  Request request(PreparedStep step, Frame frame) throws NeuralNetworksException {
-    Bound bound = bound(step);
-    Request last = bound.request;
-    if (last != null && (bound.frame == frame || RequestBuilder.isSame(last, step.step(), frame))) {
-      return last;
+    int index = step.step().index();
+    if (index >= steps.length) {
+      steps = Arrays.copyOf(steps, index + 1);
     }
-    Request request = RequestBuilder.of(step.step(), frame, true, false);
-    bound.request = namesBuffer(request) ? null : request;
-    bound.frame = frame;
-    return request;
-  }
-
-  /** Learns that the memories for copies are others now. */
-  void renewed() {
-    for (Bound bound : bounds) {
-      if (bound != null) {
-        bound.frame = null;
-      }
+    if (steps[index] == null || steps[index].step != step) {
+      steps[index] = new Sent(step, step.burst(burst));
     }
-  }
-
-  /** Returns whether a request names what a device owns, which is not kept. */
-  private static boolean namesBuffer(Request request) {
-    for (MemoryPool pool : request.pools()) {
-      if (pool instanceof MemoryPool.Device) {
-        return true;
-      }
-    }
-    return false;
+    return steps[index].device;
   }
 }

@@ -11,6 +11,15 @@ final class CopyCount {
   long deviceOut;
   long temporaries;
 
+  /** Begins to count anew. */
+  void reset() {
+    argumentsIn = 0;
+    argumentsOut = 0;
+    deviceIn = 0;
+    deviceOut = 0;
+    temporaries = 0;
+  }
+
   CopiedBytes total() {
     return new CopiedBytes(argumentsIn, argumentsOut, deviceIn, deviceOut, temporaries);
   }

@@ -56,7 +56,7 @@ public final class ExecutionImpl implements Execution {
   // Of one try. Written before the execution can be started again.
   private volatile RunControl control;
   private Lateness lateness;
-  private CopyCount copies = new CopyCount();
+  private final CopyCount copies = new CopyCount();
 
   private Duration timeout;
   private Duration loopTimeout = ExecutionConfig.DEFAULT_LOOP_TIMEOUT;
@@ -65,6 +65,12 @@ public final class ExecutionImpl implements Execution {
 
   /** Null until the execution is started. */
   private Arguments arguments;
+
+  /** What it leaves to its next start; null where it cannot be started again. */
+  private Binding binding;
+
+  /** True from the second start on: most are started once, and leave nothing. */
+  private boolean isRepeated;
 
   /** The last asynchronous start; null without one. */
   private volatile AsyncRun asynchronous;
@@ -136,6 +142,13 @@ public final class ExecutionImpl implements Execution {
       return new Argument.Device(made);
     }
     throw new IllegalArgumentException("memory '" + memory.name() + "' is of another runtime");
+  }
+
+  @Override
+  public Execution setReusable(boolean reusable) {
+    requireNotStarted();
+    binding = !reusable ? null : binding != null ? binding : new Binding();
+    return this;
   }
 
   @Override
@@ -227,7 +240,7 @@ public final class ExecutionImpl implements Execution {
   public CompletableFuture<ExecutionReport> computeAsync() {
     ExecutionReport refusal = start(null);
     if (refusal == null) {
-      refusal = lateness.late(null);
+      refusal = ended(lateness.late(null));
     }
     if (refusal != null) {
       return CompletableFuture.completedFuture(refusal);
@@ -243,15 +256,16 @@ public final class ExecutionImpl implements Execution {
     ExecutionReport refusal = start(null);
     if (refusal == null && arguments.firstOpenOutput() >= 0) {
       refusal =
-          ExecutionReport.failed(
-              ResultCode.BAD_DATA,
-              "output "
-                  + arguments.firstOpenOutput()
-                  + " has open dimensions: behind dependencies all outputs must be fully"
-                  + " specified");
+          ended(
+              ExecutionReport.failed(
+                  ResultCode.BAD_DATA,
+                  "output "
+                      + arguments.firstOpenOutput()
+                      + " has open dimensions: behind dependencies all outputs must be fully"
+                      + " specified"));
     }
     if (refusal == null) {
-      refusal = lateness.late(null);
+      refusal = ended(lateness.late(null));
     }
     if (refusal != null) {
       return CompletableFuture.completedFuture(refusal);
@@ -267,11 +281,11 @@ public final class ExecutionImpl implements Execution {
               String reason = failure != null ? failure.toString() : failedDependency(waitFor);
               ExecutionReport late = lateness.late(Cause.OVER_BEHIND_FENCES);
               if (reason.isEmpty() && late != null) {
-                run.complete(late);
+                run.end(late);
               } else if (reason.isEmpty()) {
                 run.queue(host.asyncThreads());
               } else {
-                run.complete(Cause.DEPENDENCY_FAILED.report(reason, Optional.empty()));
+                run.end(Cause.DEPENDENCY_FAILED.report(reason, Optional.empty()));
               }
             });
     return run;
@@ -315,10 +329,16 @@ public final class ExecutionImpl implements Execution {
    * @param burst its place in a burst; null without one
    */
   private ExecutionReport start(BurstPlace burst) {
-    if (!started.compareAndSet(false, true)) {
-      return ExecutionReport.failed(
-          ResultCode.BAD_STATE, "an execution runs once: create another one");
-    }
+    return started.compareAndSet(false, true)
+        ? ended(refusal(burst))
+        : ExecutionReport.failed(
+            ResultCode.BAD_STATE,
+            binding == null
+                ? "an execution runs once: create another one, or make it reusable"
+                : "the execution is under way, or was cancelled");
+  }
+
+  private ExecutionReport refusal(BurstPlace burst) {
     if (measureTiming && !host.isForOneDevice()) {
       return ExecutionReport.failed(
           ResultCode.BAD_DATA, "timing can be measured only where exactly one device is named");
@@ -327,7 +347,10 @@ public final class ExecutionImpl implements Execution {
       return ExecutionReport.failed(
           ResultCode.BAD_DATA, "the loop timeout is negative: " + loopTimeout);
     }
-    arguments = burst == null ? null : burst.arguments(given);
+    arguments =
+        burst != null
+            ? burst.arguments(given)
+            : binding != null && binding.isOf(given) ? binding.arguments() : null;
     if (arguments == null) {
       arguments = new Arguments(host, given);
       try {
@@ -385,16 +408,22 @@ public final class ExecutionImpl implements Execution {
   }
 
   /**
-   * Lets an execution that could not be done now be started again, with what it was promised.
+   * Lets an execution be started again: one that could not be done now, with what it was promised,
+   * and one that is reusable.
    *
-   * @param report that the caller has not seen yet
+   * @param report that the caller has not seen yet; null if it has not ended
    * @return the same
    */
   ExecutionReport ended(ExecutionReport report) {
-    if (report.code() == ResultCode.RESOURCE_EXHAUSTED_TRANSIENT) {
-      control = new RunControl(host, control);
+    if (report == null) {
+      return null;
+    }
+    boolean isPromised = report.code() == ResultCode.RESOURCE_EXHAUSTED_TRANSIENT;
+    if (isPromised || binding != null) {
+      control = new RunControl(host, control, isPromised);
       lateness = new Lateness(host, control);
-      copies = new CopyCount();
+      copies.reset();
+      isRepeated = true;
       started.set(false);
     }
     return report;
@@ -415,13 +444,14 @@ public final class ExecutionImpl implements Execution {
       burst.burst().prepare(plan);
     }
     Scratch scratch = burst == null ? host.scratch().take() : burst.scratch();
+    Binding kept = burst != null ? burst.binding() : isRepeated ? binding : null;
     MemoryBindings memories = arguments.memoryBindings();
     boolean isSuccess = false;
     try {
       if (burst == null || !burst.holds(plan)) {
         arguments.lend(leases);
       }
-      Frame last = burst == null ? null : burst.takeFrame(plan, arguments);
+      Frame last = kept == null ? null : kept.take(plan, arguments, scratch);
       if (last == null) {
         arguments.layOut(plan, burst != null, scratch, copies);
       }
@@ -431,7 +461,7 @@ public final class ExecutionImpl implements Execution {
         }
         arguments.checkMemories();
       }
-      ExecutionReport report = run(plan, scratch, memories, burst, last, event);
+      ExecutionReport report = run(plan, scratch, memories, burst, kept, last, event);
       isSuccess = report.isSuccess();
       if (isSuccess) {
         plan.executed();
@@ -474,6 +504,7 @@ public final class ExecutionImpl implements Execution {
       Scratch scratch,
       MemoryBindings memories,
       BurstPlace burst,
+      Binding kept,
       Frame last,
       ExecutionEvent event)
       throws NeuralNetworksException {
@@ -486,7 +517,7 @@ public final class ExecutionImpl implements Execution {
             measureTiming || measureSteps,
             control);
     StepRunner steps =
-        new StepRunner(host, plan, config, control, log, scratch, host.takeSample(), burst);
+        new StepRunner(host, plan, config, control, log, scratch, host.takeSample(), burst, kept);
     copyConstants(plan, scratch);
     Frame first = last != null ? last : frame(plan, scratch);
     Frame frame = first;
@@ -520,10 +551,14 @@ public final class ExecutionImpl implements Execution {
       return report(result, result.outputs(), log);
     }
     arguments.copyOut(scratch, frame, copies);
-    if (burst != null
+    if (kept != null
         && frame == first
-        && (first == last || (arguments.isSame(given) && frame.isFixed()))) {
-      burst.keep(plan, arguments, frame, first == last);
+        && arguments.areInPlace()
+        && (first == last || frame.isFixed())) {
+      kept.keep(plan, arguments, scratch, frame);
+      if (burst != null && first == last) {
+        burst.hold();
+      }
     }
     return report(result, arguments.outputShapes(frame), log);
   }

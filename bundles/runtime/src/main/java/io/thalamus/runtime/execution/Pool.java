@@ -14,6 +14,7 @@ import java.lang.foreign.MemorySegment;
 class Pool {
   private final MemoryBinding use;
   private SharedMemory memory;
+  private long version;
 
   /** A pool without memory yet. */
   Pool() {
@@ -51,9 +52,15 @@ class Pool {
     return memory().segment();
   }
 
+  /** Returns how often its memory has been exchanged. */
+  final long version() {
+    return version;
+  }
+
   /** Puts another memory in place of this one. */
   final void exchange(SharedMemory other) {
     memory = other;
+    version++;
   }
 
   /** Makes the memory at least this large; one that is large enough stays. */
@@ -62,7 +69,7 @@ class Pool {
     if (bytes == 0 || (old != null && old.size() >= bytes)) {
       return;
     }
-    memory = SharedMemory.allocate(MemoryKind.ASHMEM, bytes);
+    exchange(SharedMemory.allocate(MemoryKind.ASHMEM, bytes));
     if (old != null) {
       old.close();
     }

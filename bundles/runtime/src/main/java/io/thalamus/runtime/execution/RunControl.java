@@ -31,10 +31,14 @@ final class RunControl extends Contender {
     deadline = Deadline.never(host.time());
   }
 
-  /** The control of the next try of an execution that was refused. */
-  RunControl(ExecutionHost host, RunControl refused) {
-    super(refused);
-    label = refused.label;
+  /**
+   * The control of the next run of the same execution.
+   *
+   * @param isPromised whether that has what the last one was promised when it was refused
+   */
+  RunControl(ExecutionHost host, RunControl last, boolean isPromised) {
+    super(last, isPromised);
+    label = last.label;
     deadline = Deadline.never(host.time());
   }
 

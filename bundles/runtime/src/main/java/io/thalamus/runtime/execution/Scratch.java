@@ -32,6 +32,11 @@ final class Scratch implements AutoCloseable {
     }
   }
 
+  /** Returns a number that is another one as soon as one of the memories is another one. */
+  long version() {
+    return inputs.version() + outputs.version() + temporaries.version();
+  }
+
   Pool inputs() {
     return inputs;
   }

@@ -50,6 +50,9 @@ final class StepRunner {
   /** Null where devices are called. */
   private final BurstPlace burst;
 
+  /** Null where nothing is left to another execution. */
+  private final Binding binding;
+
   /** The time of the device in the last attempt, and whether it was taken. */
   private long nanos;
 
@@ -62,6 +65,7 @@ final class StepRunner {
    * @param isSampled whether what devices answer is compared with the reference
    * @param burst its place in the burst by which devices are sent their steps; null where they are
    *     called
+   * @param binding what the execution leaves to the next; null where it leaves nothing
    */
   StepRunner(
       ExecutionHost host,
@@ -71,8 +75,10 @@ final class StepRunner {
       StepLog log,
       Scratch scratch,
       boolean isSampled,
-      BurstPlace burst) {
+      BurstPlace burst,
+      Binding binding) {
     this.burst = burst;
+    this.binding = binding;
     this.referenceCheck =
         isSampled ? Optional.of(new ReferenceCheck(host, config)) : Optional.empty();
     this.scratch = scratch;
@@ -192,13 +198,13 @@ final class StepRunner {
     }
     boolean isCompared = referenceCheck.isPresent() && !model.device().isReference();
     // The comparison reads the outputs, and keeps the inputs when they differ.
-    boolean passesPointers = model.device().takesPointers() && !isCompared;
+    boolean passesPointers = burst == null && model.device().takesPointers() && !isCompared;
     Request request;
     try {
       request =
-          burst == null
+          binding == null || isCompared || model != prepared.primary()
               ? RequestBuilder.of(step, frame, true, passesPointers)
-              : burst.request(prepared, frame);
+              : binding.request(prepared, frame, scratch, passesPointers);
     } catch (NeuralNetworksException e) {
       return StepResult.failedForGood(e.code(), e.getMessage());
     }
@@ -229,9 +235,6 @@ final class StepRunner {
       }
       if (answer instanceof Abandoned) {
         scratch.renew();
-        if (burst != null) {
-          burst.renewed();
-        }
         memories.abandon();
       }
       result = result(step, model, frame, DevicePreparedModel.resultOf(answer));

@@ -81,10 +81,14 @@ public abstract class Contender implements ExecutionControl, Pauses {
     this.priority = priority;
   }
 
-  /** A contender for the same as one that was refused, and for what that was promised. */
-  protected Contender(Contender refused) {
-    this(refused.application, refused.priority);
-    promise = refused.promise;
+  /**
+   * A contender for the same as another one.
+   *
+   * @param isPromised whether that was refused, and this one has what it was promised
+   */
+  protected Contender(Contender last, boolean isPromised) {
+    this(last.application, last.priority);
+    promise = isPromised ? last.promise : null;
   }
 
   /** Returns the time in nanoseconds after which {@link #status} may be another one. */

@@ -4,6 +4,7 @@ package io.thalamus.runtime.execution;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.api.Compilation;
@@ -376,6 +377,93 @@ class PointerArgumentsTest {
       assertTrue(report.isSuccess(), report.message());
       assertArrayEquals(new float[] {2, 4, 6, 8}, to.toArray(Graphs.FLOAT));
       assertEquals(CopiedBytes.NONE, report.copied());
+    }
+  }
+
+  @Test
+  void aReusableExecutionSendsTheSameRequestAgain() throws Exception {
+    Compilation compilation = compile(Graphs.twice(2, 2), cpu);
+    MemorySegment from = floats(1, 2, 3, 4);
+    MemorySegment to = room();
+    Execution execution = execution(compilation, from, to).setReusable(true);
+    for (int i = 0; i < 4; i++) {
+      from.setAtIndex(Graphs.FLOAT, 0, i);
+      ExecutionReport report = execution.compute();
+      assertTrue(report.isSuccess(), report.message());
+      assertEquals(CopiedBytes.NONE, report.copied());
+      assertArrayEquals(new float[] {2 * i, 4, 6, 8}, to.toArray(Graphs.FLOAT));
+    }
+    assertSame(requests.get(2), requests.get(3));
+    MemorySegment other = room();
+    assertTrue(execution.setOutput(0, other).compute().isSuccess());
+    assertArrayEquals(new float[] {6, 4, 6, 8}, other.toArray(Graphs.FLOAT));
+    // A segment on the heap is read anew, though it is the same.
+    MemorySegment heap = Graphs.floats(1, 2, 3, 4);
+    execution.setInput(0, heap);
+    for (int i = 0; i < 3; i++) {
+      heap.setAtIndex(Graphs.FLOAT, 3, i);
+      ExecutionReport report = execution.compute();
+      assertEquals(arguments(BYTES, 0), report.copied());
+      assertArrayEquals(new float[] {2, 4, 6, 2 * i}, other.toArray(Graphs.FLOAT));
+    }
+  }
+
+  @Test
+  void aReusableExecutionFindsWhatHasChanged() throws Exception {
+    Compilation compilation = compile(Graphs.twice(2, 2), cpu);
+    MemorySegment from = floats(1, 2, 3, 4);
+    MemorySegment to = room();
+    Execution execution = execution(compilation, from, to).setReusable(true);
+    try (Arena brief = Arena.ofShared()) {
+      execution.setInput(0, brief.allocate(BYTES, Float.BYTES));
+      for (int i = 0; i < 3; i++) {
+        assertTrue(execution.compute().isSuccess());
+      }
+    }
+    ExecutionReport closed = execution.compute();
+    assertEquals(ResultCode.BAD_DATA, closed.code());
+    assertEquals("input 0 'x' stands in memory that is closed", closed.message());
+    execution.setInput(0, from.asSlice(4));
+    ExecutionReport small = execution.compute();
+    assertEquals("input 0 'x' wants 16 bytes (2x2 TENSOR_FLOAT32), got 12", small.message());
+    execution.setInput(0, from);
+    for (int i = 0; i < 3; i++) {
+      assertTrue(execution.compute().isSuccess());
+    }
+    // Its memory is of this thread.
+    ExecutionReport foreign = execution.computeAsync().get(10, TimeUnit.SECONDS);
+    assertEquals(ResultCode.BAD_DATA, foreign.code(), foreign.message());
+    assertTrue(execution.compute().isSuccess());
+    assertArrayEquals(new float[] {2, 4, 6, 8}, to.toArray(Graphs.FLOAT));
+    execution.setReusable(false);
+    assertTrue(execution.compute().isSuccess());
+    assertEquals(ResultCode.BAD_STATE, execution.compute().code());
+  }
+
+  @Test
+  void aReusableExecutionGoesOnElsewhereAndComesBack() throws Exception {
+    FaultyDevice fast = new FaultyDevice(LimitedDevice.pointers("test-fast", 0.5));
+    FaultyDevice copying = watched(LimitedDevice.cpu());
+    Compilation compilation = compile(Graphs.addThenMul(), fast, copying);
+    MemorySegment to = room();
+    Execution execution =
+        execution(compilation, floats(1, 2, 3, 4), floats(10, 20, 30, 40), floats(2, 2, 2, 3), to)
+            .setReusable(true);
+    for (int i = 0; i < 9; i++) {
+      boolean fails = i % 3 == 2;
+      fast.onExecute(
+          (request, config) -> {
+            if (!fails) {
+              return null;
+            }
+            scribble(request);
+            return new Failed(ErrorStatus.GENERAL_FAILURE, "no");
+          });
+      to.fill((byte) 0);
+      ExecutionReport report = execution.compute();
+      assertResult(report, to);
+      assertEquals(fails ? List.of("fast", "cpu") : List.of("fast"), Graphs.ranOn(report));
+      assertEquals(fails ? arguments(3 * BYTES, BYTES) : CopiedBytes.NONE, report.copied());
     }
   }
 

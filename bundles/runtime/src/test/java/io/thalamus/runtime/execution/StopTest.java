@@ -116,6 +116,20 @@ class StopTest {
   }
 
   @Test
+  void aReusableOneIsStartedAgainAfterAStop() throws Exception {
+    Execution execution = execution().setReusable(true);
+    assertTrue(get(execution.computeAsync()).isSuccess());
+    CompletableFuture<ExecutionReport> gate = new CompletableFuture<>();
+    CompletableFuture<ExecutionReport> waiting =
+        execution.startComputeWithDependencies(List.of(gate));
+    assertEquals(ResultCode.BAD_STATE, execution.compute().code());
+    execution.stop();
+    assertEquals(ResultCode.OP_FAILED, get(waiting).code());
+    assertTrue(execution.compute().isSuccess());
+    assertArrayEquals(Graphs.addThenMulResult(), result);
+  }
+
+  @Test
   void oneHasAPriorityAndAClientOfItsOwn() throws Exception {
     Execution execution = execution();
     assertTrue(execution.setPriority(Priority.HIGH).setClient("anna").compute().isSuccess());

@@ -32,7 +32,7 @@ class FairQueueTest {
     }
 
     Caller(Caller refused) {
-      super(refused);
+      super(refused, true);
     }
 
     @Override

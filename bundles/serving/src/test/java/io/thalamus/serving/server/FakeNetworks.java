@@ -311,6 +311,9 @@ final class FakeNetworks {
             case "burstCompute" -> {
               return burstCompute((Burst) arguments[0], run);
             }
+            case "setReusable" -> {
+              // As each of these is.
+            }
             case "compute" -> {
               return warmUp.apply(run);
             }

@@ -346,6 +346,11 @@ final class FakeNetworks implements NeuralNetworks {
     }
 
     @Override
+    public Execution setReusable(boolean reusable) {
+      return this;
+    }
+
+    @Override
     public Execution setTimeout(Duration value) {
       timeout = value;
       return this;

@@ -49,6 +49,7 @@ final class PointerChecks {
     for (Example example : subject.some()) {
       String name = example.name() + " ";
       findings.prepared(name + "after the return", example, PointerChecks::kept);
+      findings.prepared(name + "the same request again", example, PointerChecks::again);
       findings.prepared(name + "by several threads", example, PointerChecks::together);
     }
     Example example = subject.singles().getFirst();
@@ -110,6 +111,22 @@ final class PointerChecks {
     }
     // The memory of all these executions is gone.
     inPlace(prepared, decoded);
+  }
+
+  /** The same request is read anew each time, and refused once its memory is closed. */
+  private static void again(PreparedModel prepared, DecodedExample decoded) {
+    List<byte[]> expected = expected(prepared, decoded);
+    PointerRequest request;
+    try (Arena shared = Arena.ofShared()) {
+      request = PointerRequest.of(decoded, shared);
+      request.zeroInputs();
+      execute(prepared, request.request());
+      request.restore();
+      run(prepared, request, expected);
+      request.restore();
+      run(prepared, request, expected);
+    }
+    Expect.failed(execute(prepared, request.request()), ErrorStatus.INVALID_ARGUMENT);
   }
 
   private static void together(PreparedModel prepared, DecodedExample decoded) throws Exception {

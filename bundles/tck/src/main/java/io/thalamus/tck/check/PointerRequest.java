@@ -34,6 +34,7 @@ public final class PointerRequest {
   private final List<MemorySegment> inputs = new ArrayList<>();
   private final List<MemorySegment> outputs = new ArrayList<>();
   private final byte[] before;
+  private final Request request;
   private long used = GUARD;
 
   private PointerRequest(DecodedExample example, Arena arena) {
@@ -52,6 +53,7 @@ public final class PointerRequest {
       outputs.add(next(room(output)));
     }
     before = block.toArray(ValueLayout.JAVA_BYTE);
+    request = request(inputs, outputs);
   }
 
   /** Returns a request in memory of an arena. */
@@ -84,9 +86,9 @@ public final class PointerRequest {
     return List.copyOf(outputs);
   }
 
-  /** Returns the request. */
+  /** Returns the request, each time the same object. */
   public Request request() {
-    return request(inputs, outputs);
+    return request;
   }
 
   /** Returns the request with another segment as an input. */
@@ -138,6 +140,16 @@ public final class PointerRequest {
           place < start || place >= start + inputs.get(i).byteSize(), "it wrote to input " + i);
     }
     Expect.that(place < 0, "it wrote outside the outputs");
+  }
+
+  /** Sets the inputs to zeros, as a caller may between two executions. */
+  public void zeroInputs() {
+    inputs.forEach(input -> input.fill((byte) 0));
+  }
+
+  /** Sets everything to what it was before the first execution. */
+  public void restore() {
+    block.copyFrom(MemorySegment.ofArray(before));
   }
 
   /** Overwrites everything, as a caller may once the execution has returned. */

@@ -38,6 +38,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -214,7 +216,7 @@ class PointerMutantsTest {
   @Test
   void aDeviceThatBreaksNoRulePasses() throws Exception {
     List<Finding> found = run(new Mutant());
-    assertEquals(3 * EXAMPLES + 8, found.size(), found::toString);
+    assertEquals(4 * EXAMPLES + 8, found.size(), found::toString);
     found.forEach(finding -> assertEquals(Outcome.PASSED, finding.outcome(), finding.name()));
   }
 
@@ -324,6 +326,32 @@ class PointerMutantsTest {
     }
   }
 
+  /** Takes the same request for the same execution. */
+  private static final class RemembersAnswers extends Mutant {
+    private Request last;
+    private ExecutionResult answer;
+
+    @Override
+    synchronized ExecutionResult execute(
+        MutantModel model, Request request, ExecutionConfig config) {
+      if (request != last) {
+        answer = super.execute(model, request, config);
+        last = request;
+      }
+      return answer;
+    }
+  }
+
+  /** Checks the arguments of the same request once. */
+  private static final class ChecksOnce extends Mutant {
+    private final Set<Pointer> checked = Collections.newSetFromMap(new IdentityHashMap<>());
+
+    @Override
+    synchronized boolean isRefused(Pointer pointer, Operand operand) {
+      return checked.add(pointer) && super.isRefused(pointer, operand);
+    }
+  }
+
   static Stream<Arguments> mutants() {
     return Stream.of(
         Arguments.of(new PastTheEnd(), "relu_", "it wrote outside the outputs"),
@@ -333,6 +361,9 @@ class PointerMutantsTest {
             "after the return",
             "it wrote to an argument after the execution had returned"),
         Arguments.of(new KeepsInputs(), "after the return", "differs from that in a pool"),
+        Arguments.of(
+            new RemembersAnswers(), "the same request again", "differs from that in a pool"),
+        Arguments.of(new ChecksOnce(), "the same request again", "closed"),
         Arguments.of(new OtherThread(), "relu_", "INVALID_ARGUMENT"),
         Arguments.of(new RefusesNothing(), "on the heap", "not with [INVALID_ARGUMENT]"),
         Arguments.of(new RefusesNothing(), "without alignment", "not with [INVALID_ARGUMENT]"),
