@@ -16,7 +16,10 @@ import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Lines along any axis brought to length 1: floats by the formula, bytes as the reference has. */
+/**
+ * Lines along any axis brought to length 1, or divided by what is near: floats by the formula,
+ * bytes as the reference has.
+ */
 class LengthsTest {
   private final Seeded random = new Seeded(LengthsTest.class);
 
@@ -52,6 +55,54 @@ class LengthsTest {
           graph.operation(
               OperationCode.L2_NORMALIZATION,
               List.of(graph.input(TENSOR_FLOAT32, Quantization.NONE, shape), graph.int32(axis)),
+              graph.output(TENSOR_FLOAT32, Quantization.NONE, shape));
+          String message = "round " + round;
+          float[] got = TestGraph.floats(simd.run(graph.model(), message, TestGraph.bytes(values)));
+          for (int i = 0; i < got.length; i++) {
+            assertEquals(wanted[i], got[i], 1e-6, message + ", element " + i);
+          }
+        }
+      }
+    }
+  }
+
+  @Test
+  void responsesFollowTheFormula() throws DeviceException {
+    try (Twins simd = new Twins()) {
+      for (int round = 0; round < 60; round++) {
+        int[] shape = shape();
+        shape[2] += round % 6 == 0 ? 250 : 0;
+        int axis = random.nextInt(3);
+        int radius = random.nextInt(7);
+        float bias = random.nextFloat() + 0.5f;
+        float alpha = random.nextFloat();
+        float beta = new float[] {0.75f, 0.5f, 1.3f}[round % 3];
+        float[] values = new float[Arrays.stream(shape).reduce(1, (a, b) -> a * b)];
+        for (int i = 0; i < values.length; i++) {
+          values[i] = (float) random.nextGaussian();
+        }
+        double[] wanted = new double[values.length];
+        int stride = stride(shape, axis);
+        for (int i = 0; i < values.length; i++) {
+          int place = i / stride % shape[axis];
+          double sum = 0;
+          for (int k = Math.max(0, place - radius);
+              k <= Math.min(shape[axis] - 1, place + radius);
+              k++) {
+            sum += Math.pow(values[i + (k - place) * stride], 2);
+          }
+          wanted[i] = values[i] * Math.pow(bias + alpha * sum, -beta);
+        }
+        try (TestGraph graph = new TestGraph()) {
+          graph.operation(
+              OperationCode.LOCAL_RESPONSE_NORMALIZATION,
+              List.of(
+                  graph.input(TENSOR_FLOAT32, Quantization.NONE, shape),
+                  graph.int32(radius),
+                  graph.float32(bias),
+                  graph.float32(alpha),
+                  graph.float32(beta),
+                  graph.int32(axis)),
               graph.output(TENSOR_FLOAT32, Quantization.NONE, shape));
           String message = "round " + round;
           float[] got = TestGraph.floats(simd.run(graph.model(), message, TestGraph.bytes(values)));

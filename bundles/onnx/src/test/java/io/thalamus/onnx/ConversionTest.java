@@ -5,6 +5,7 @@ import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
 import static io.thalamus.onnx.OnnxFileBuilder.INT64;
 import static io.thalamus.onnx.OnnxFileBuilder.integer;
 import static io.thalamus.onnx.OnnxFileBuilder.ints;
+import static io.thalamus.onnx.OnnxFileBuilder.real;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -258,6 +259,34 @@ class ConversionTest {
             .toList());
     assertArrayEquals(
         new float[] {1, 2, -3, -4, 20, -24, -28, -32}, TestFiles.run(file, 1, 2, 3, 4, 5, 6, 7, 8));
+  }
+
+  /** It has its axis, which is the last one between convolutions. */
+  @Test
+  void aLocalResponseNeedsNoTransposeBetweenConvolutions() throws Exception {
+    file.input("x", FLOAT, 1, 2, 2, 2)
+        .floats("w", new long[] {2, 2, 1, 1}, 1, 0, 0, 2)
+        .node("Conv", List.of("x", "w"), "c")
+        .node(
+            "LRN",
+            List.of("c"),
+            "n",
+            integer("size", 3),
+            real("alpha", 3),
+            real("beta", 1),
+            real("bias", 1))
+        .node("Conv", List.of("n", "w"), "y")
+        .output("y", FLOAT, 1, 2, 2, 2);
+    assertEquals(
+        List.of("TRANSPOSE", "CONV_2D", "LOCAL_RESPONSE_NORMALIZATION", "CONV_2D", "TRANSPOSE"),
+        TestFiles.read(file.build()).main().operations().stream()
+            .map(operation -> operation.type().text())
+            .toList());
+    // 1 and 2 divided by 1 + 1 + 4; 2 alone, divided by 1 + 4; the last result again twice.
+    assertArrayEquals(
+        new float[] {1 / 6f, 0.4f, 0, 0, 4 / 6f, 0, 0, 0},
+        TestFiles.run(file, 1, 2, 0, 0, 1, 0, 0, 0),
+        1e-6f);
   }
 
   /** One of two selections meets values that no convolution turned around. */

@@ -33,6 +33,7 @@ public final class Normalization {
 
   /** Adds the operations to a table. */
   public static void register(OperationTable.Builder<Lowering> table) {
+    LocalResponse.register(table);
     table.add(
         ThalamusExtension.LAYER_NORMALIZATION,
         Normalization::isPossible,

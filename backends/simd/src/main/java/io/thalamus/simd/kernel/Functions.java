@@ -36,6 +36,9 @@ public final class Functions {
   /** Added and subtracted again, it rounds to the nearest integer. */
   private static final float ROUNDER = 12582912f;
 
+  /** Floats of this magnitude and above have no fraction. */
+  private static final float LEAST_WHOLE = 0x1p23f;
+
   /** Below this magnitude, (1 - e) / (1 + e) would cancel. */
   private static final float SMALL = 0.625f;
 
@@ -86,49 +89,65 @@ public final class Functions {
       case HARD_SWISH -> hardSwish(in, from, out, to, count);
       case EXP -> exp(in, from, out, to, count);
       case ERF -> erf(in, from, out, to, count);
-      case SQRT, RSQRT, ABS, NEG, FLOOR, LOG, SIN -> plain(kind, in, from, out, to, count);
+      case SQRT -> sqrt(in, from, out, to, count);
+      case RSQRT -> rsqrt(in, from, out, to, count);
+      case ABS -> abs(in, from, out, to, count);
+      case NEG -> neg(in, from, out, to, count);
+      case FLOOR -> floor(in, from, out, to, count);
+      case LOG -> log(in, from, out, to, count);
+      case SIN -> sin(in, from, out, to, count);
     }
   }
 
-  /** By loops that the JVM makes vectors of by itself. */
-  private static void plain(Kind kind, float[] in, int from, float[] out, int to, int count) {
-    switch (kind) {
-      case SQRT -> {
-        for (int i = 0; i < count; i++) {
-          out[to + i] = (float) Math.sqrt(in[from + i]);
-        }
-      }
-      case RSQRT -> {
-        for (int i = 0; i < count; i++) {
-          out[to + i] = (float) (1 / Math.sqrt(in[from + i]));
-        }
-      }
-      case ABS -> {
-        for (int i = 0; i < count; i++) {
-          out[to + i] = Math.abs(in[from + i]);
-        }
-      }
-      case NEG -> {
-        for (int i = 0; i < count; i++) {
-          out[to + i] = -in[from + i];
-        }
-      }
-      case FLOOR -> {
-        for (int i = 0; i < count; i++) {
-          out[to + i] = (float) Math.floor(in[from + i]);
-        }
-      }
-      case LOG -> {
-        for (int i = 0; i < count; i++) {
-          out[to + i] = (float) Math.log(in[from + i]);
-        }
-      }
-      case SIN -> {
-        for (int i = 0; i < count; i++) {
-          out[to + i] = (float) Math.sin(in[from + i]);
-        }
-      }
-      default -> throw new IllegalStateException(kind.name());
+  private static void sqrt(float[] in, int from, float[] out, int to, int count) {
+    for (int i = 0; i < count; i += COUNT) {
+      FloatVector.fromArray(FLOATS, in, from + i).sqrt().intoArray(out, to + i);
+    }
+  }
+
+  /** Two roundings, where 1 / sqrt in double has one but is no loop of vectors. */
+  private static void rsqrt(float[] in, int from, float[] out, int to, int count) {
+    FloatVector one = FloatVector.broadcast(FLOATS, 1f);
+    for (int i = 0; i < count; i += COUNT) {
+      one.div(FloatVector.fromArray(FLOATS, in, from + i).sqrt()).intoArray(out, to + i);
+    }
+  }
+
+  private static void abs(float[] in, int from, float[] out, int to, int count) {
+    for (int i = 0; i < count; i += COUNT) {
+      FloatVector.fromArray(FLOATS, in, from + i).abs().intoArray(out, to + i);
+    }
+  }
+
+  private static void neg(float[] in, int from, float[] out, int to, int count) {
+    for (int i = 0; i < count; i += COUNT) {
+      FloatVector.fromArray(FLOATS, in, from + i).neg().intoArray(out, to + i);
+    }
+  }
+
+  private static void floor(float[] in, int from, float[] out, int to, int count) {
+    for (int i = 0; i < count; i += COUNT) {
+      FloatVector x = FloatVector.fromArray(FLOATS, in, from + i);
+      FloatVector cut =
+          (FloatVector) x.convert(VectorOperators.F2I, 0).convert(VectorOperators.I2F, 0);
+      FloatVector floor = cut.blend(cut.sub(1f), cut.compare(GT, x));
+      IntVector sign = x.reinterpretAsInts().and(Integer.MIN_VALUE);
+      x.blend(
+              floor.reinterpretAsInts().or(sign).reinterpretAsFloats(),
+              x.abs().compare(LT, LEAST_WHOLE))
+          .intoArray(out, to + i);
+    }
+  }
+
+  private static void log(float[] in, int from, float[] out, int to, int count) {
+    for (int i = 0; i < count; i++) {
+      out[to + i] = (float) Math.log(in[from + i]);
+    }
+  }
+
+  private static void sin(float[] in, int from, float[] out, int to, int count) {
+    for (int i = 0; i < count; i++) {
+      out[to + i] = (float) Math.sin(in[from + i]);
     }
   }
 

@@ -220,6 +220,7 @@ final class TransposeSinking {
           operand(operation.inputs().get(2)).shape().rank() == 1
               && isAlongAxis(operation, 1, first.order());
       case SPLIT -> isAlongAxis(operation, 1, first.order());
+      case LOCAL_RESPONSE_NORMALIZATION -> isAlongAxis(operation, 5, first.order());
       case SLICE -> isSliced(operation, first.order());
       default -> false;
     };
