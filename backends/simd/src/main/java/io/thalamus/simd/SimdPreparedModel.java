@@ -145,11 +145,10 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
         if (workers.isClosed()) {
           return Checkpoint.stopped();
         }
-        frame.open(step);
-        if (place >= 0 && step.tiles() > 1) {
-          workers.wake();
-        }
-        stopped = job.finish(config, workers);
+        stopped =
+            step.tiles() == 1
+                ? frame.runAlone(step, config, workers)
+                : share(frame, step, config, place);
         if (stopped != null) {
           return stopped;
         }
@@ -169,6 +168,14 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
         workers.unregister(place);
       }
     }
+  }
+
+  private Failed share(Frame frame, Step step, ExecutionConfig config, int place) {
+    frame.open(step);
+    if (place >= 0) {
+      workers.wake();
+    }
+    return frame.job().finish(config, workers);
   }
 
   private static void copyIn(MemorySegment from, Frame frame, Tensor to) {

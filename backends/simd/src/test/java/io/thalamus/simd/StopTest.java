@@ -17,7 +17,7 @@ class StopTest {
   void preparesAndLongOperationsCanBeStopped(int threads) throws InterruptedException {
     try (SimdDevice device = new SimdDevice("1.0.0", threads)) {
       List<Check> checks = new StopSuite(device).checks();
-      assertEquals(20, checks.size(), checks::toString);
+      assertEquals(22, checks.size(), checks::toString);
       for (Check check : checks) {
         assertEquals(Outcome.PASSED, check.run(), check.name());
       }

@@ -3,6 +3,9 @@ package io.thalamus.simd.program;
 
 import io.thalamus.driver.tiles.Job;
 import io.thalamus.driver.tiles.Tiles;
+import io.thalamus.driver.tiles.Workers;
+import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionResult.Failed;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -132,6 +135,16 @@ public final class Frame implements Tiles {
   public void open(Step next) {
     step = next;
     job.open(this, next.tiles());
+  }
+
+  /**
+   * Runs a step of one tile.
+   *
+   * @return null where it is done, else what the execution ends with
+   */
+  public Failed runAlone(Step next, ExecutionConfig config, Workers workers) {
+    step = next;
+    return job.runAlone(this, config, workers);
   }
 
   @Override

@@ -125,6 +125,31 @@ public final class Job {
   }
 
   /**
+   * Runs a step of one tile, which nobody else sees: a helper that took it would have the caller
+   * wait, for a whole time slice if it lost its processor.
+   *
+   * @return null where it is done, else what the execution ends with
+   */
+  public Failed runAlone(Tiles next, ExecutionConfig settings, Workers helpers) {
+    config = settings;
+    workers = helpers;
+    stopped = null;
+    try {
+      next.run(0, 0);
+    } catch (RuntimeException | Error e) {
+      throw failed(e);
+    } finally {
+      config = null;
+      workers = null;
+    }
+    return stopped;
+  }
+
+  private static IllegalStateException failed(Throwable thrown) {
+    return new IllegalStateException("a kernel failed: " + thrown, thrown);
+  }
+
+  /**
    * Runs tiles, passing the checkpoint between two of them, and waits until those of others are
    * done too. If the checkpoint would pause, nobody begins a tile until it has been passed: the
    * more urgent work has the helpers too.
@@ -223,7 +248,7 @@ public final class Job {
     Throwable thrown = failure;
     if (thrown != null) {
       failure = null;
-      throw new IllegalStateException("a kernel failed: " + thrown, thrown);
+      throw failed(thrown);
     }
   }
 }

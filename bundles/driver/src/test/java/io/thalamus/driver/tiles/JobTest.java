@@ -4,6 +4,7 @@ package io.thalamus.driver.tiles;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.hal.ExecutionConfig;
@@ -163,8 +164,7 @@ class JobTest {
     try (Workers workers = new Workers(1, "thalamus-test")) {
       Job job = new Job();
       Parts parts = new Parts(job);
-      job.open(parts, 1);
-      Failed failed = job.finish(ExecutionConfig.DEFAULT.with(control), workers);
+      Failed failed = job.runAlone(parts, ExecutionConfig.DEFAULT.with(control), workers);
       assertEquals(ErrorStatus.GENERAL_FAILURE, failed.status());
       assertEquals(3, parts.passed);
       Parts whole = new Parts(job);
@@ -172,6 +172,42 @@ class JobTest {
       assertNull(job.finish(ExecutionConfig.DEFAULT, workers), "the next one begins anew");
       assertEquals(TILES, whole.passed);
     }
+  }
+
+  /** While helpers are awake and look for work. */
+  @Test
+  void aSingleTileIsTheCallers() {
+    Thread caller = Thread.currentThread();
+    AtomicInteger others = new AtomicInteger();
+    Tiles single =
+        (participant, tile) -> {
+          if (participant != 0 || tile != 0 || Thread.currentThread() != caller) {
+            others.incrementAndGet();
+          }
+          sleep(1);
+        };
+    try (Workers workers = new Workers(2, "thalamus-test")) {
+      Job job = new Job();
+      int place = workers.register(job);
+      job.open(new Slow(), TILES);
+      workers.wake();
+      assertNull(job.finish(ExecutionConfig.DEFAULT, workers));
+      for (int i = 0; i < 20; i++) {
+        assertNull(job.runAlone(single, ExecutionConfig.DEFAULT, workers));
+      }
+      Tiles broken =
+          (participant, tile) -> {
+            throw new ArithmeticException("broken");
+          };
+      IllegalStateException thrown =
+          assertThrows(
+              IllegalStateException.class,
+              () -> job.runAlone(broken, ExecutionConfig.DEFAULT, workers));
+      assertTrue(thrown.getMessage().contains("broken"), thrown.getMessage());
+      assertFalse(job.isOver(0), "no execution is under way");
+      workers.unregister(place);
+    }
+    assertEquals(0, others.get());
   }
 
   private static List<Boolean> helpers(Workers workers) {
