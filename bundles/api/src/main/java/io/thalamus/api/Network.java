@@ -230,7 +230,12 @@ public final class Network implements AutoCloseable {
     return run(shown.tensor(wanted, loaded.file().normalization(0)));
   }
 
-  private Optional<Tensor> firstValue(int index) throws NeuralNetworksException {
+  /**
+   * Returns a copy of the value with which a state begins; empty for an input that is none.
+   *
+   * @param index of the input
+   */
+  public Optional<Tensor> firstValue(int index) throws NeuralNetworksException {
     Optional<Lifetime.Constant> value = loaded.file().firstValue(index);
     return value.isEmpty()
         ? Optional.empty()

@@ -209,6 +209,25 @@ class LayerConversionTest {
     assertArrayEquals(new float[] {.5f, -1f, 1.5f, -8f, 10f, -256f}, floats(weights));
   }
 
+  /** So they are in files of the first converters. */
+  @Test
+  void hybridWeightsWithoutASignHaveOne() throws ModelFormatException {
+    Quantized filter = new Quantized(new float[] {0.5f}, new long[] {0}, 0);
+    int x = file.floats("x", 1, 3);
+    int w = file.constant("w", TensorType.UINT8, filter, new byte[] {1, -2, 3, -4, 5, -128}, 2, 3);
+    int y = file.floats("y", 1, 2);
+    file.operator(
+            BuiltinOperator.FULLY_CONNECTED,
+            BuiltinOptions.FullyConnectedOptions,
+            flat ->
+                FullyConnectedOptions.createFullyConnectedOptions(
+                    flat, ActivationFunctionType.NONE, (byte) 0, false, false),
+            new int[] {x, w, -1},
+            y)
+        .graph(new int[] {x}, y);
+    assertArrayEquals(new float[] {.5f, -1f, 1.5f, -2f, 2.5f, -64f}, floats(operand(read(), "w")));
+  }
+
   @Test
   void fullyConnectedKeepsMoreDimensionsByReshaping() throws ModelFormatException {
     int x = file.floats("x", 2, 5, 4);

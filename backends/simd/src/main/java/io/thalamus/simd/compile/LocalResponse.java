@@ -9,6 +9,7 @@ import io.thalamus.driver.StaticGraph;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.Normalization.Response;
 import io.thalamus.operations.OperationView;
+import io.thalamus.simd.kernel.Lanes;
 import io.thalamus.simd.kernel.Responses;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Frame;
@@ -100,12 +101,17 @@ final class LocalResponse extends UnitStep {
     for (int unit = first; unit < end; unit++) {
       int column = unit % parts * MOST_COLUMNS;
       int at = unit / parts * block + column;
+      if (frame.isOver(scratch)) {
+        return;
+      }
       int columns = Math.min(MOST_COLUMNS, inner - column);
-      normalize(scratch.floats, in, input.offset() + at, out, output.offset() + at, columns);
+      normalize(frame, scratch, in, input.offset() + at, out, output.offset() + at, columns);
     }
   }
 
-  private void normalize(float[] squares, float[] in, int from, float[] out, int to, int columns) {
+  private void normalize(
+      Frame frame, Scratch scratch, float[] in, int from, float[] out, int to, int columns) {
+    float[] squares = scratch.floats;
     int margin = response.radius() * columns;
     int count = cells.reduced() * columns;
     // Rows that follow each other are one.
@@ -117,7 +123,14 @@ final class LocalResponse extends UnitStep {
       Responses.square(in, from + row * cells.inner(), squares, margin + row * length, length);
     }
     int terms = 2 * response.radius() + 1;
-    Responses.measure(squares, count, columns, terms, response.alpha(), response.bias());
+    int most = Math.max(Lanes.COUNT, Budget.columns(terms));
+    for (int at = 0; at < count; at += most) {
+      if (frame.isOver(scratch)) {
+        return;
+      }
+      int end = Math.min(count, at + most);
+      Responses.measure(squares, at, end, columns, terms, response.alpha(), response.bias());
+    }
     for (int row = 0; row < rows; row++) {
       int next = row * cells.inner();
       Responses.divide(

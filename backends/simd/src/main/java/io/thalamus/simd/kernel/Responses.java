@@ -23,24 +23,24 @@ public final class Responses {
   }
 
   /**
-   * Puts in the place of each of the first elements {@code bias + alpha * sum}, where the sum is of
+   * Puts in the place of each element of a range {@code bias + alpha * sum}, where the sum is of
    * that element and of others behind it.
    *
    * @param distance between the elements that are added
    * @param terms how many are added
    */
   public static void measure(
-      float[] squares, int count, int distance, int terms, float alpha, float bias) {
-    int i = 0;
+      float[] squares, int from, int end, int distance, int terms, float alpha, float bias) {
+    int i = from;
     // What is replaced is read by no element behind it.
-    for (; i <= count - COUNT; i += COUNT) {
+    for (; i <= end - COUNT; i += COUNT) {
       FloatVector sum = FloatVector.fromArray(FLOATS, squares, i);
       for (int term = 1; term < terms; term++) {
         sum = sum.add(FloatVector.fromArray(FLOATS, squares, i + term * distance));
       }
       sum.mul(alpha).add(bias).intoArray(squares, i);
     }
-    for (; i < count; i++) {
+    for (; i < end; i++) {
       float sum = squares[i];
       for (int term = 1; term < terms; term++) {
         sum += squares[i + term * distance];

@@ -360,7 +360,9 @@ final class GraphConverter {
     if (tensor.is(TensorType.FLOAT32)) {
       return read(tensor);
     }
-    Integer known = floatsOfTensor.get(tensor.index());
+    // One may be read as two types.
+    int key = tensor.index() << Byte.SIZE | tensor.type();
+    Integer known = floatsOfTensor.get(key);
     if (known != null) {
       return known;
     }
@@ -371,7 +373,7 @@ final class GraphConverter {
             TensorTypes.shape(tensor),
             Quantization.NONE,
             constants.floats(tensor));
-    floatsOfTensor.put(tensor.index(), operand);
+    floatsOfTensor.put(key, operand);
     return operand;
   }
 

@@ -29,6 +29,7 @@ import java.util.function.IntConsumer;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.ActivationFunctionType;
+import org.tensorflow.lite.schema.TensorType;
 
 /**
  * One operator under conversion: what a converter may ask of it, and where it adds operations.
@@ -187,6 +188,15 @@ final class Node {
   /** An operand with the real values of a constant input. */
   int inFloats(int input) {
     return graph.readFloats(input(input));
+  }
+
+  /**
+   * An operand with the real values of a layer's stored weights, whose data are floats. TensorFlow
+   * Lite takes those of UINT8 for integers with a sign, as its first converters wrote them.
+   */
+  int inWeights(int input) {
+    FlatTensor weights = input(input);
+    return graph.readFloats(weights.is(TensorType.UINT8) ? weights.asSigned() : weights);
   }
 
   /**

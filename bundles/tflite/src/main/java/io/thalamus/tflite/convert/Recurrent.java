@@ -231,7 +231,7 @@ final class Recurrent {
     }
     FlatTensor tensor = node.input(input);
     boolean isStored = tensor.isConstant() && (tensor.is8Bit() || tensor.scales().length > 0);
-    return isStored ? node.inFloats(input) : node.in(input);
+    return isStored ? node.inWeights(input) : node.in(input);
   }
 
   private static int zeros(Node node, Operand data, int batch, int width) {

@@ -74,7 +74,7 @@ final class Weights {
       node.require(
           data.type() == OperandCode.TENSOR_FLOAT32 && filter.isConstant(),
           "its weights are " + filter.typeName() + " and its input " + data.type().text());
-      return node.inFloats(input);
+      return node.inWeights(input);
     }
     return isPerChannel(filter)
         ? perChannel(node, filter, channel, TensorTypes.shape(filter))

@@ -47,6 +47,22 @@ public record FlatTensor(
         sparsity);
   }
 
+  /** The same with its bytes taken for integers with a sign around 0. */
+  public FlatTensor asSigned() {
+    return new FlatTensor(
+        index,
+        name,
+        TensorType.INT8,
+        shape,
+        data,
+        scales,
+        new long[zeroPoints.length],
+        quantizedDimension,
+        isVariable,
+        signature,
+        sparsity);
+  }
+
   /** Returns whether its value stands in the file. */
   public boolean isConstant() {
     return !data.isEmpty();

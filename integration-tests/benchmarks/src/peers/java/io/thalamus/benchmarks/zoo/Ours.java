@@ -12,9 +12,7 @@ import io.thalamus.hal.Device;
 import io.thalamus.model.Elements;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Shape;
-import io.thalamus.model.reader.ModelFile;
 import io.thalamus.model.reader.ReadOptions;
-import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -135,11 +133,9 @@ final class Ours implements Peer, AutoCloseable {
   }
 
   private static List<Tensor> states(Network network) throws NeuralNetworksException {
-    ModelFile file = network.model().file();
     List<Tensor> states = new ArrayList<>();
-    for (int i = file.neededInputs(); i < network.inputs().size(); i++) {
-      byte[] first = file.firstValue(i).orElseThrow().bytes().toArray(ValueLayout.JAVA_BYTE);
-      states.add(Tensor.of(network.inputs().get(i), first));
+    for (int i = network.model().file().neededInputs(); i < network.inputs().size(); i++) {
+      states.add(network.firstValue(i).orElseThrow());
     }
     return states;
   }
