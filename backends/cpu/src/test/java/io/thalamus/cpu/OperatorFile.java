@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.ToIntFunction;
 import org.tensorflow.lite.schema.Buffer;
+import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.Model;
 import org.tensorflow.lite.schema.Operator;
@@ -103,12 +104,7 @@ final class OperatorFile {
       int[] inputs,
       int... outputs) {
     int settings = options.applyAsInt(flat);
-    int ins = Operator.createInputsVector(flat, inputs);
-    int outs = Operator.createOutputsVector(flat, outputs);
-    Operator.startOperator(flat);
-    Operator.addOpcodeIndex(flat, codes.size());
-    Operator.addInputs(flat, ins);
-    Operator.addOutputs(flat, outs);
+    begin(inputs, outputs);
     if (optionsType != BuiltinOptions.NONE) {
       Operator.addBuiltinOptionsType(flat, optionsType);
       Operator.addBuiltinOptions(flat, settings);
@@ -117,6 +113,31 @@ final class OperatorFile {
     OperatorCode.startOperatorCode(flat);
     OperatorCode.addDeprecatedBuiltinCode(flat, (byte) Math.min(code, 127));
     OperatorCode.addBuiltinCode(flat, code);
+    OperatorCode.addVersion(flat, 1);
+    codes.add(OperatorCode.endOperatorCode(flat));
+    return this;
+  }
+
+  private void begin(int[] inputs, int[] outputs) {
+    int ins = Operator.createInputsVector(flat, inputs);
+    int outs = Operator.createOutputsVector(flat, outputs);
+    Operator.startOperator(flat);
+    Operator.addOpcodeIndex(flat, codes.size());
+    Operator.addInputs(flat, ins);
+    Operator.addOutputs(flat, outs);
+  }
+
+  /** An operator that is known by its name. */
+  OperatorFile custom(String name, ByteBuffer settings, int[] inputs, int... outputs) {
+    int options = Operator.createCustomOptionsVector(flat, settings);
+    int text = flat.createString(name);
+    begin(inputs, outputs);
+    Operator.addCustomOptions(flat, options);
+    operators.add(Operator.endOperator(flat));
+    OperatorCode.startOperatorCode(flat);
+    OperatorCode.addDeprecatedBuiltinCode(flat, (byte) BuiltinOperator.CUSTOM);
+    OperatorCode.addBuiltinCode(flat, BuiltinOperator.CUSTOM);
+    OperatorCode.addCustomCode(flat, text);
     OperatorCode.addVersion(flat, 1);
     codes.add(OperatorCode.endOperatorCode(flat));
     return this;

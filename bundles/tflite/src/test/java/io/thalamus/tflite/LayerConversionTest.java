@@ -229,6 +229,23 @@ class LayerConversionTest {
   }
 
   @Test
+  void fullyConnectedFindsTheShapeThatTheFileDoesNotState() throws ModelFormatException {
+    int x = file.floats("x", 2, 1, 3);
+    int w = file.zeros("w", FLOAT32, null, 4, 3);
+    int y = file.floats("y");
+    file.operator(
+            BuiltinOperator.FULLY_CONNECTED,
+            BuiltinOptions.FullyConnectedOptions,
+            flat ->
+                FullyConnectedOptions.createFullyConnectedOptions(
+                    flat, ActivationFunctionType.NONE, (byte) 0, false, false),
+            new int[] {x, w, -1},
+            y)
+        .graph(new int[] {x}, y);
+    assertEquals(Shape.of(2, 4), read().main().output(0).shape());
+  }
+
+  @Test
   void fullyConnectedKeepsMoreDimensionsByReshaping() throws ModelFormatException {
     int x = file.floats("x", 2, 5, 4);
     int w = file.zeros("w", FLOAT32, null, 3, 4);

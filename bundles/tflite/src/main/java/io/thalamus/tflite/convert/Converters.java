@@ -58,7 +58,10 @@ public final class Converters {
       case 13 -> Selection.addTo(this);
       case 14 -> UnaryMath.addTo(this);
       case 15 -> Fill.addTo(this);
-      case 16 -> Detection.addTo(this);
+      case 16 -> {
+        Detection.addTo(this);
+        Audio.addTo(this);
+      }
       case 17 -> Recurrent.addTo(this);
       case 18 -> Scatter.addTo(this);
       case 19 -> Volume.addTo(this);

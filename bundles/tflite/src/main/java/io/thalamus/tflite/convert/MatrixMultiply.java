@@ -71,7 +71,10 @@ final class MatrixMultiply {
   private static int output(Node node, Shape given, Shape weights) {
     int output = node.out(0);
     int last = given.rank() - 1;
-    if (given.isFullySpecified()
+    if (given.isFullySpecified() && node.output(0).shape().length == 0) {
+      // Of files that state no dimensions; those that keep them are younger.
+      node.builder().reshape(output, Shape.of(rows(node, given, weights), weights.dimension(0)));
+    } else if (given.isFullySpecified()
         && last > 1
         && node.operand(output).shape().rank() == given.rank()
         && given.dimension(last) == columns(weights)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
+import io.thalamus.model.Operand;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import java.util.Arrays;
@@ -47,8 +48,8 @@ final class Rfft {
     int rows = Math.toIntExact(shape.elementCount() / columns);
     int data = Reshape.reshaped(node, node.in(0), Shape.of(rows, columns));
     int bins = length[1] / 2 + 1;
-    int real = product(node, data, rows, columns, bins, length[1], true);
-    int imaginary = product(node, data, rows, columns, bins, length[1], false);
+    int real = product(node, data, bins, length[1], true);
+    int imaginary = product(node, data, bins, length[1], false);
     int height = shape.dimension(rank - 2);
     Shape result = shape.with(rank - 2, length[0]).with(rank - 1, bins);
     node.setComplex(
@@ -70,7 +71,7 @@ final class Rfft {
       int turned =
           Strided.permuted(node, Reshape.reshaped(node, i < 2 ? real : imaginary, image), 0, 2, 1);
       int rows = Reshape.reshaped(node, turned, Shape.of(images * bins, height));
-      parts[i] = product(node, rows, images * bins, height, length, length, i % 2 == 0);
+      parts[i] = product(node, rows, length, length, i % 2 == 0);
     }
     int sum = node.compute(OperationCode.SUB, parts[0], parts[0], parts[3]);
     int turn = node.compute(OperationCode.ADD, parts[0], parts[1], parts[2]);
@@ -81,8 +82,8 @@ final class Rfft {
         result);
   }
 
-  private static int product(
-      Node node, int data, int rows, int columns, int bins, int length, boolean real) {
+  private static int product(Node node, int data, int bins, int length, boolean real) {
+    int columns = node.operand(data).shape().dimension(1);
     float[] matrix = node.constants().room((long) bins * columns, node.input(0));
     for (int bin = 0; bin < bins; bin++) {
       for (int i = 0; i < Math.min(columns, length); i++) {
@@ -90,20 +91,22 @@ final class Rfft {
         matrix[bin * columns + i] = (float) (real ? Math.cos(angle) : -Math.sin(angle));
       }
     }
-    int weights = constant(node, Shape.of(bins, columns), matrix);
-    int bias = constant(node, Shape.of(bins), node.constants().room(bins, node.input(0)));
-    return node.compute(
-        OperationCode.FULLY_CONNECTED,
-        node.operand(weights),
-        Shape.of(rows, bins),
-        data,
-        weights,
-        bias,
-        node.int32(NO_ACTIVATION));
+    return times(node, data, node.float32Tensor(Shape.of(bins, columns), matrix));
   }
 
-  private static int constant(Node node, Shape shape, float... values) {
-    return node.float32Tensor(shape, node.constants().of(values, node.input(0)));
+  /** The products of rows with the rows of a matrix. */
+  static int times(Node node, int data, int matrix) {
+    Operand weights = node.operand(matrix);
+    int results = weights.shape().dimension(0);
+    int bias = node.float32Tensor(Shape.of(results), node.constants().room(results, node.input(0)));
+    return node.compute(
+        OperationCode.FULLY_CONNECTED,
+        weights,
+        Shape.of(node.operand(data).shape().dimension(0), results),
+        data,
+        matrix,
+        bias,
+        node.int32(NO_ACTIVATION));
   }
 
   private static void absolute(Node node) {
@@ -123,7 +126,7 @@ final class Rfft {
   }
 
   /** Gives reals in the shape that was computed, which the file may not have known. */
-  private static void emit(Node node, int reals, Shape shape) {
+  static void emit(Node node, int reals, Shape shape) {
     int output = node.out(0);
     node.builder().reshape(output, shape);
     Reshape.emit(node, reals, output);
