@@ -75,7 +75,8 @@ class ChainsTest {
           OperationCode.ABS,
           OperationCode.NEG,
           ThalamusExtension.SQUARED_DIFFERENCE,
-          ThalamusExtension.BITWISE_XOR);
+          ThalamusExtension.BITWISE_XOR,
+          ThalamusExtension.RESCALE);
 
   /** A formula in float64 of a number, by its place in a row of so many. */
   @FunctionalInterface
@@ -327,7 +328,10 @@ class ChainsTest {
             int to = left == 1 ? output : graph.temporary(TENSOR_INT32, NONE, shape);
             OperationType type = one(random, OF_INTEGERS);
             List<Integer> inputs = new ArrayList<>(List.of(from));
-            if (type != OperationCode.ABS && type != OperationCode.NEG) {
+            if (type == ThalamusExtension.RESCALE) {
+              inputs.add(graph.int32(random.nextInt(1 << 30, Integer.MAX_VALUE)));
+              inputs.add(graph.int32(random.nextInt(-31, 31)));
+            } else if (type != OperationCode.ABS && type != OperationCode.NEG) {
               inputs.add(random.nextInt(inputs.size() + 1), one(random, List.of(x, y, number)));
             }
             if (ARITHMETIC.contains(type)) {

@@ -120,6 +120,31 @@ class FloatOperationsTest {
 
   @ParameterizedTest
   @EnumSource(names = {"AVX2", "AVX512"})
+  void rescaledIntegersEqualTheReference(Level level) throws Exception {
+    compare(
+        level,
+        0,
+        (graph, random) -> {
+          int[] shape = shape(random);
+          int[] numbers =
+              random.ints(RandomGraphs.count(shape)).map(x -> x >> random.nextInt(32)).toArray();
+          numbers[0] = random.nextBoolean() ? Integer.MIN_VALUE : Integer.MAX_VALUE;
+          int any = random.nextInt(1 << 30, Integer.MAX_VALUE);
+          int multiplier = one(random, List.of(0, 1 << 30, Integer.MAX_VALUE, any, any));
+          int shift = one(random, List.of(0, -1, -2, -31, 5, random.nextInt(-31, 31)));
+          graph.operation(
+              ThalamusExtension.RESCALE,
+              List.of(
+                  graph.input(TENSOR_INT32, NONE, shape),
+                  graph.int32(multiplier),
+                  graph.int32(shift)),
+              graph.output(TENSOR_INT32, NONE, shape));
+          return new byte[][] {TestGraph.bytes(numbers)};
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
   void integersAndQuestionsEqualTheReference(Level level) throws Exception {
     compare(
         level,

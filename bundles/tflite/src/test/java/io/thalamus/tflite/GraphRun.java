@@ -73,6 +73,7 @@ final class GraphRun {
           case "EQUAL" -> paired(operation, (a, b) -> a == b ? 1 : 0);
           case "NOT_EQUAL" -> paired(operation, (a, b) -> a == b ? 0 : 1);
           case "RIGHT_SHIFT" -> paired(operation, (a, b) -> (int) a >> (int) b);
+          case "RESCALE" -> rescaled(inputs);
           case "SELECT" -> selected(inputs);
           case "AS_STRIDED" -> strided(inputs);
           case "CONCATENATION" -> joined(inputs);
@@ -120,6 +121,11 @@ final class GraphRun {
     double[] result = new double[first.length];
     Arrays.setAll(result, i -> function.applyAsDouble(first[i], second[i % second.length]));
     return result;
+  }
+
+  private double[] rescaled(List<Integer> inputs) {
+    double factor = Math.scalb(values(inputs.get(1))[0], (int) values(inputs.get(2))[0] - 31);
+    return mapped(inputs.getFirst(), x -> IntegerOracle.product((int) x, factor));
   }
 
   private double[] selected(List<Integer> inputs) {

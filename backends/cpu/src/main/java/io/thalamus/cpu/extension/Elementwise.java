@@ -3,6 +3,7 @@ package io.thalamus.cpu.extension;
 
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
 
+import io.thalamus.cpu.ElementKernels;
 import io.thalamus.cpu.PairKernels;
 import io.thalamus.cpu.PairKernels.FloatBinaryOperator;
 import io.thalamus.driver.Kernel;
@@ -16,9 +17,10 @@ import io.thalamus.operations.OperationView;
 import io.thalamus.operations.Requantization;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.Elementwise.QuantizedSquare;
+import io.thalamus.operations.extension.Elementwise.Rescaled;
 import io.thalamus.operations.extension.ThalamusExtension;
 
-/** Functions of two tensors with broadcasting. */
+/** Functions of two tensors with broadcasting, and of one with a factor. */
 final class Elementwise {
   private Elementwise() {}
 
@@ -49,6 +51,12 @@ final class Elementwise {
         .add(
             ThalamusExtension.RIGHT_SHIFT,
             operation -> PairKernels.stored(operation, (a, b) -> a >> Math.clamp(b, 0, 31)),
+            TENSOR_INT32)
+        .add(
+            ThalamusExtension.RESCALE,
+            operation ->
+                ElementKernels.stored(
+                    operation, operation.parameters(Rescaled.class).factor()::apply),
             TENSOR_INT32);
     even(table, ThalamusExtension.ADD, Float::sum);
     even(table, ThalamusExtension.SUB, (a, b) -> a - b);

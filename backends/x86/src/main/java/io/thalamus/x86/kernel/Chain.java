@@ -143,6 +143,7 @@ public record Chain(List<Source> sources, List<Step> steps, int count) implement
     int lanes = length.bytes() / Float.BYTES;
     int done = count / lanes * lanes;
     emitter.setTail(count % lanes, new Vector(length, TAIL));
+    steps.forEach(step -> step.function().prepare(emitter, length));
     Label again = a.label();
     Loops.repeat(
         a,

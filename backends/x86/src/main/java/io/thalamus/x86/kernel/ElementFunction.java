@@ -10,8 +10,10 @@ import io.thalamus.x86.asm.Predicate;
 import io.thalamus.x86.asm.Rounding;
 import io.thalamus.x86.asm.Unary;
 import io.thalamus.x86.asm.Vector;
+import io.thalamus.x86.asm.VectorShift;
 import io.thalamus.x86.kernel.Mapped.Kind;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * A function of elements of 32 bits, from vectors in registers to another one: a step of a {@link
@@ -29,6 +31,9 @@ public sealed interface ElementFunction {
 
   /** Returns true if its results are all the bits of an element or none. */
   boolean isTruth();
+
+  /** Writes what {@link #emit} needs all along, once before all loops; changes rax. */
+  default void prepare(Emitter emitter, Length length) {}
 
   /**
    * Writes the code.
@@ -67,6 +72,73 @@ public sealed interface ElementFunction {
       Vector s = emitter.vector(scratch);
       Vector t = emitter.vector(scratch + 1);
       Mapped.map(emitter, kind, parameter, result, s, t, scratch + 3);
+    }
+  }
+
+  /**
+   * An integer times a factor, rounded as a product and again where it is shifted to the right.
+   *
+   * @param multiplier a mantissa of 31 bits
+   * @param shift to the left, or to the right where it is negative
+   */
+  record Scaled(int multiplier, int shift) implements ElementFunction {
+    @Override
+    public int operands() {
+      return 1;
+    }
+
+    @Override
+    public boolean isShort() {
+      return false;
+    }
+
+    @Override
+    public boolean isTruth() {
+      return false;
+    }
+
+    /** Returns what is done before the second rounding, for which an element has no bit left. */
+    private Rescale product() {
+      Factor factor = new Factor(Math.max(shift, 0), multiplier, 1L << 31, 0, 0);
+      return new Rescale(
+          false,
+          shift > 0,
+          true,
+          false,
+          false,
+          false,
+          0,
+          Integer.MIN_VALUE,
+          Integer.MAX_VALUE,
+          Optional.of(factor));
+    }
+
+    @Override
+    public void prepare(Emitter emitter, Length length) {
+      product().prepare(emitter, length, 0);
+    }
+
+    @Override
+    public void emit(Emitter emitter, Vector result, List<Vector> operands, int scratch) {
+      Assembler a = emitter.assembler();
+      if (!operands.getFirst().equals(result)) {
+        a.emit(Move.VMOVUPS, result, operands.getFirst());
+      }
+      Rescale product = product();
+      Vector sign = new Vector(result.length(), scratch);
+      Vector other = new Vector(result.length(), scratch + 1);
+      product.round(emitter, product.constants(emitter, result.length()), 0, result, sign, other);
+      if (shift < 0) {
+        a.emit(VectorShift.VPSRAD, sign, result, Integer.SIZE - 1);
+        a.emit(Binary.VPADDD, result, result, sign);
+        // Half of the divisor might be too much for what it joins: it is 1 before the last bit
+        // goes.
+        if (shift < -1) {
+          a.emit(VectorShift.VPSRAD, result, result, -shift - 1);
+        }
+        a.emit(Binary.VPADDD, result, result, emitter.all(Float.intBitsToFloat(1)));
+        a.emit(VectorShift.VPSRAD, result, result, 1);
+      }
     }
   }
 

@@ -2,6 +2,7 @@
 package io.thalamus.operations.extension;
 
 import static io.thalamus.model.FeatureLevel.V1_2;
+import static io.thalamus.model.OperandCode.INT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
@@ -19,17 +20,22 @@ import io.thalamus.operations.Requantization.Rounding;
 import io.thalamus.operations.Signature;
 import io.thalamus.operations.Trait;
 import io.thalamus.operations.TypeLevels;
+import io.thalamus.operations.ValidationException;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Functions of two tensors with broadcasting. */
+/** Functions of two tensors with broadcasting, and of one with a factor: RESCALE. */
 public final class Elementwise {
   private static final TypeLevels NUMBERS = TypeLevels.floats(V1_2).andSince(V1_2, TENSOR_INT32);
+
+  private static final int LEAST_MANTISSA = 1 << 30;
+  private static final int LEAST_SHIFT = -31;
+  private static final int LARGEST_SHIFT = 30;
 
   private Elementwise() {}
 
   static List<OperationDefinition> definitions() {
-    List<OperationDefinition> pairs =
+    List<OperationDefinition> own =
         List.of(
             ElementwiseDefinition.of(
                 ThalamusExtension.SQUARED_DIFFERENCE,
@@ -38,9 +44,24 @@ public final class Elementwise {
             pair(ThalamusExtension.FLOOR_DIV, NUMBERS, Trait.DISCONTINUOUS),
             pair(ThalamusExtension.ATAN2, TypeLevels.floats(V1_2), Trait.DISCONTINUOUS),
             pair(ThalamusExtension.BITWISE_XOR, TypeLevels.since(V1_2, TENSOR_INT32)),
-            pair(ThalamusExtension.RIGHT_SHIFT, TypeLevels.since(V1_2, TENSOR_INT32)));
+            pair(ThalamusExtension.RIGHT_SHIFT, TypeLevels.since(V1_2, TENSOR_INT32)),
+            ElementwiseDefinition.of(
+                    ThalamusExtension.RESCALE,
+                    Signature.since(V1_2)
+                        .inputs(
+                            data("input", TypeLevels.since(V1_2, TENSOR_INT32)),
+                            argument("multiplier", INT32),
+                            argument("shift", INT32))
+                        .outputs(argument("output", T).shapedAs("input")),
+                    Elementwise::factor)
+                .checkedBy(
+                    (operation, _) -> {
+                      if (operation.hasValues(1)) {
+                        factor(operation);
+                      }
+                    }));
     return Stream.concat(
-            pairs.stream(),
+            own.stream(),
             io.thalamus.operations.Elementwise.even(
                 ThalamusExtension.ADD, ThalamusExtension.SUB, ThalamusExtension.MUL)
                 .stream())
@@ -96,6 +117,27 @@ public final class Elementwise {
       int square = difference * difference;
       return output.apply(Math.min(square, Integer.MAX_VALUE >> Math.max(output.shift(), 0)));
     }
+  }
+
+  /**
+   * The parameters of RESCALE.
+   *
+   * @param factor of all elements, which rounds twice
+   */
+  public record Rescaled(Requantization factor) implements OperationParameters {}
+
+  private static Rescaled factor(OperationView operation) throws ValidationException {
+    int multiplier = operation.input(1).int32();
+    int shift = operation.input(2).int32();
+    if (multiplier != 0 && multiplier < LEAST_MANTISSA) {
+      throw new ValidationException(
+          "the multiplier must be 0 or at least 2^30, but is " + multiplier);
+    }
+    if (shift < LEAST_SHIFT || shift > LARGEST_SHIFT) {
+      throw new ValidationException(
+          "the shift must be from " + LEAST_SHIFT + " to " + LARGEST_SHIFT + ", but is " + shift);
+    }
+    return new Rescaled(new Requantization(multiplier, shift, Rounding.DOUBLE));
   }
 
   private static OperationParameters squareParameters(OperationView operation) {

@@ -211,6 +211,15 @@ public final class ThalamusExtension {
   public static final ExtensionOperationType SCATTER_ND = type(31, "SCATTER_ND");
 
   /**
+   * Integers in another scale, as TensorFlow Lite's MultiplyByQuantizedMultiplier has them: shifted
+   * to the left, of which 32 bits are kept; times a mantissa of 31 bits by 2^31, to the nearest
+   * integer, of two that are as near the larger one; shifted to the right, to the nearest integer,
+   * of two that are as near the one farther from 0. Inputs: a tensor; INT32 the mantissa, 0 or from
+   * 2^30 on; INT32 the shift from -31 to 30, to the left where it is positive.
+   */
+  public static final ExtensionOperationType RESCALE = type(32, "RESCALE");
+
+  /**
    * Operations of NNAPI with those of the same names here, which differ in their rounding alone.
    */
   public static final Map<OperationCode, ExtensionOperationType> ROUNDED =
@@ -250,6 +259,7 @@ public final class ThalamusExtension {
           "BITWISE_XOR",
           "FLOOR_DIV",
           "MUL",
+          "RESCALE",
           "RIGHT_SHIFT",
           "SQUARED_DIFFERENCE",
           "SUB" ->

@@ -11,6 +11,10 @@ record Range(double low, double high) {
 
   static final Range POSITIVE = new Range(0.25, 4);
   static final Range NOT_ZERO = new Range(0.5, 3);
+
+  /** All integers of 32 bits. */
+  static final Range WHOLE = new Range(Integer.MIN_VALUE, Integer.MAX_VALUE);
+
   private static final int USUAL_INT = 50;
 
   /** A random element as it is stored. */

@@ -2,6 +2,7 @@
 package io.thalamus.tck.reference;
 
 import io.thalamus.model.Elements;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Map;
 import java.util.function.DoubleUnaryOperator;
 
@@ -48,6 +49,7 @@ final class Activations {
     formulas.put("QUANTIZE", rounded(value -> value));
     formulas.put("DEQUANTIZE", rounded(value -> value));
     formulas.put("CAST", Formula.single(Activations::cast));
+    formulas.put(Evaluator.name(ThalamusExtension.RESCALE), Formula.single(Activations::rescaled));
   }
 
   private static Formula exact(DoubleUnaryOperator function) {
@@ -119,6 +121,29 @@ final class Activations {
   /** Returns whether some {@code place + 2 k pi} is within the bounds. */
   private static boolean holds(double low, double high, double place) {
     return Math.floor((high - place) / (2 * Math.PI)) >= Math.ceil((low - place) / (2 * Math.PI));
+  }
+
+  /** Rises with what is rescaled, unless that is shifted out of 32 bits. */
+  private static Result rescaled(Call call) {
+    int multiplier = call.int32(1);
+    int shift = call.int32(2);
+    Bounds in = call.in(0).real();
+    Bounds out = in.monotone(value -> rescaled((int) value, multiplier, shift));
+    for (int i = 0; i < in.size(); i++) {
+      double most = Math.scalb(Math.max(-in.low()[i], in.high()[i]), Math.max(shift, 0));
+      if (!in.isExact(i) && most > Integer.MAX_VALUE) {
+        out.set(i, Integer.MIN_VALUE, out.middle()[i], Integer.MAX_VALUE);
+      }
+    }
+    return Result.exact(call.in(0).shape(), out);
+  }
+
+  /** A number times a mantissa of 31 bits, halves up, by a power of two, halves away from 0. */
+  private static double rescaled(int value, int multiplier, int shift) {
+    long shifted = shift > 0 ? value << shift : value;
+    long product = Math.floorDiv(shifted * multiplier + (1L << 30), 1L << 31);
+    double quotient = Math.scalb((double) product, Math.min(shift, 0));
+    return Math.signum(quotient) * Math.floor(Math.abs(quotient) + 0.5);
   }
 
   /** Stored numbers are cast, whatever they stand for: towards zero, into the type's range. */

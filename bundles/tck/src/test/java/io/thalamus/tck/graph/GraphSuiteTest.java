@@ -94,6 +94,7 @@ class GraphSuiteTest {
             ThalamusExtension.BITWISE_XOR,
             ThalamusExtension.NON_MAX_SUPPRESSION,
             ThalamusExtension.NON_ZERO,
+            ThalamusExtension.RESCALE,
             ThalamusExtension.RIGHT_SHIFT,
             ThalamusExtension.ROI_ALIGN,
             ThalamusExtension.UNIQUE)

@@ -13,16 +13,11 @@ import org.tensorflow.lite.schema.TensorType;
 
 /**
  * Integers of 32 bits in another scale: products with a factor of 31 bits, shifted and rounded as
- * TensorFlow Lite's MultiplyByQuantizedMultiplier does it, to the bit. The product has 63 bits and
- * NNAPI's integers have 32, so that it is the sum of four products of halves.
+ * TensorFlow Lite's MultiplyByQuantizedMultiplier does it, to the bit.
  */
 final class ScaledIntegers {
-
-  /** Bits of the lower half of an integer and of a factor; together those of a mantissa. */
-  private static final int LOW_BITS = 15;
-
-  private static final int LOW_BITS_OF_FACTOR = 16;
-  private static final int SIGN = 31;
+  /** A factor beyond shifts all bits out. */
+  private static final int MOST_SHIFT = 30;
 
   private ScaledIntegers() {}
 
@@ -38,76 +33,14 @@ final class ScaledIntegers {
 
   /** Returns the products of integers with a factor that is not negative. */
   static int times(Node node, int integers, Requantization factor) {
-    if (factor.multiplier() == 0) {
-      return number(node, OperationCode.MUL, integers, 0);
-    }
-    int shifted =
-        factor.shift() > 0
-            ? number(node, OperationCode.MUL, integers, 1 << factor.shift())
-            : integers;
-    int product = upperHalf(node, shifted, factor.multiplier());
-    return factor.shift() < 0 ? halved(node, product, -factor.shift()) : product;
-  }
-
-  /**
-   * The products with a mantissa by 2^31, rounded to the nearest integer, halves up. The lower half
-   * of the mantissa has a sign, so that all four products fit 32 bits.
-   */
-  private static int upperHalf(Node node, int integers, int mantissa) {
-    int most = (1 << LOW_BITS_OF_FACTOR - 1) - 1;
-    int upper = (int) ((long) mantissa + most >> LOW_BITS_OF_FACTOR);
-    int lower = mantissa - (upper << LOW_BITS_OF_FACTOR);
-    int high = shifted(node, integers, LOW_BITS);
-    int low = rest(node, integers, high, LOW_BITS);
-    int first = number(node, OperationCode.MUL, high, lower);
-    int firstWhole = shifted(node, first, LOW_BITS_OF_FACTOR);
-    int second = number(node, OperationCode.MUL, low, upper);
-    int secondWhole = shifted(node, second, LOW_BITS);
-    int secondRest = rest(node, second, secondWhole, LOW_BITS);
-    int last = shifted(node, number(node, OperationCode.MUL, low, lower), LOW_BITS);
-    int parts =
-        sum(
-            node,
-            rest(node, first, firstWhole, LOW_BITS_OF_FACTOR),
-            number(node, OperationCode.MUL, secondRest, 2),
-            last);
-    int half = number(node, OperationCode.ADD, parts, 1 << LOW_BITS_OF_FACTOR - 1);
-    return sum(
-        node,
-        number(node, OperationCode.MUL, high, upper),
-        firstWhole,
-        secondWhole,
-        shifted(node, half, LOW_BITS_OF_FACTOR));
-  }
-
-  /** Quotients by a power of two, rounded to the nearest integer, halves away from 0. */
-  private static int halved(Node node, int integers, int bits) {
-    int toZero = sum(node, integers, shifted(node, integers, SIGN));
-    int doubled = bits > 1 ? shifted(node, toZero, bits - 1) : toZero;
-    return shifted(node, number(node, OperationCode.ADD, doubled, 1), 1);
-  }
-
-  private static int rest(Node node, int integers, int shifted, int bits) {
-    int whole = number(node, OperationCode.MUL, shifted, 1 << bits);
-    return node.compute(OperationCode.SUB, integers, integers, whole);
-  }
-
-  private static int shifted(Node node, int integers, int bits) {
-    return node.compute(ThalamusExtension.RIGHT_SHIFT, integers, integers, node.int32Vector(bits));
-  }
-
-  private static int number(Node node, OperationCode code, int integers, int number) {
-    int operand = node.int32Vector(number);
-    return node.compute(code, integers, integers, operand);
-  }
-
-  /** Returns the sum of integers. */
-  static int sum(Node node, int first, int... others) {
-    int sum = first;
-    for (int other : others) {
-      sum = node.compute(OperationCode.ADD, sum, sum, other);
-    }
-    return sum;
+    node.require(
+        factor.shift() <= MOST_SHIFT, "it multiplies integers by more than 2^30");
+    return node.compute(
+        ThalamusExtension.RESCALE,
+        integers,
+        integers,
+        node.int32(factor.multiplier()),
+        node.int32(factor.shift()));
   }
 
   /** Returns the stored integers, within a type, of integers around its zero point. */
@@ -129,6 +62,8 @@ final class ScaledIntegers {
 
   /** Returns integers that are larger by a number. */
   static int moved(Node node, int integers, int by) {
-    return by == 0 ? integers : number(node, OperationCode.ADD, integers, by);
+    return by == 0
+        ? integers
+        : node.compute(OperationCode.ADD, integers, integers, node.int32Vector(by));
   }
 }
