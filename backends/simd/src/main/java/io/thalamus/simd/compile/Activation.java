@@ -150,19 +150,21 @@ public final class Activation {
     }
   }
 
-  /** Integers times a factor, in place, after a part of them has been copied. */
+  /** Integers times a factor. */
   private record Scaled(Requantization factor, Tensor input, Tensor output, Span span)
       implements SpanStep {
     @Override
     public void run(Frame frame, Scratch scratch, int tile) {
-      int[] in = frame.ints(input);
-      int[] out = frame.ints(output);
-      int end = span.end(tile);
-      for (int at = span.first(tile); at < end; at += Scratch.LONGEST_RUN) {
-        int count = Math.min(Scratch.LONGEST_RUN, end - at);
-        System.arraycopy(in, input.offset() + at, out, output.offset() + at, count);
-        Factor.apply(factor, out, output.offset() + at, count);
-      }
+      int first = span.first(tile);
+      Factor.twice(
+          frame.isScalar,
+          factor.multiplier(),
+          factor.shift(),
+          frame.ints(input),
+          input.offset() + first,
+          frame.ints(output),
+          output.offset() + first,
+          span.end(tile) - first);
     }
   }
 

@@ -101,6 +101,10 @@ public final class BatchMatrices {
 
   private static Step integers(Node node, Tensors tensors, Budget budget) {
     Products products = node.operation().parameters(Products.class);
+    if (products.quantized().isEmpty() && products.columns() < Lanes.COUNT) {
+      return new Dots(
+          products, tensors.input(node, 0), tensors.input(node, 1), tensors.output(node), budget);
+    }
     return new Integers(Blocks.of(products, node, tensors, budget), budget);
   }
 
@@ -272,6 +276,109 @@ public final class BatchMatrices {
           }
         }
       }
+    }
+  }
+
+  /**
+   * Products of integers of 32 bits with fewer columns than a vector has elements: each result is a
+   * sum along both matrices where they stand.
+   */
+  private static final class Dots extends UnitStep {
+    /** Multiply-adds until it looks again whether the execution is over. */
+    private static final int LONGEST = 1 << 14;
+
+    private final Products products;
+    private final Tensor first;
+    private final Tensor second;
+    private final Tensor output;
+
+    /** By pair, where the matrices begin. */
+    private final int[] firstAt;
+
+    private final int[] secondAt;
+
+    /** From one row to the next of the first matrices. */
+    private final int rowStride;
+
+    /** From one column to the next of the second matrices. */
+    private final int columnStride;
+
+    /** From one factor of a sum to the next. */
+    private final int firstStep;
+
+    private final int secondStep;
+
+    Dots(Products products, Tensor first, Tensor second, Tensor output, Budget budget) {
+      super(
+          products.pairs().size() * products.rows(),
+          budget.tiles(output.size() * (long) products.inner()));
+      this.products = products;
+      this.first = first;
+      this.second = second;
+      this.output = output;
+      List<Pair> pairs = products.pairs();
+      firstAt = pairs.stream().mapToInt(pair -> (int) pair.first().offset()).toArray();
+      secondAt = pairs.stream().mapToInt(pair -> (int) pair.second().offset()).toArray();
+      // The matrices of an operand differ in nothing but their place.
+      Pair pair = pairs.getFirst();
+      rowStride = (int) pair.first().rowStride();
+      firstStep = (int) pair.first().columnStride();
+      columnStride = (int) pair.second().columnStride();
+      secondStep = (int) pair.second().rowStride();
+    }
+
+    /** Computes rows of results, which stand one after the other. */
+    @Override
+    void run(Frame frame, Scratch scratch, int begin, int end) {
+      int[] a = frame.ints(first);
+      int[] b = frame.ints(second);
+      int[] out = frame.ints(output);
+      long work = Math.max(1, (long) products.inner() * products.columns());
+      int rows = (int) Math.max(1, LONGEST / work);
+      for (int row = begin; row < end; row += rows) {
+        if (frame.isOver(scratch)) {
+          return;
+        }
+        multiply(a, b, out, row, Math.min(end, row + rows));
+      }
+    }
+
+    private void multiply(int[] a, int[] b, int[] out, int begin, int end) {
+      int rows = products.rows();
+      int depth = products.inner();
+      int columns = products.columns();
+      int to = output.offset() + begin * columns;
+      for (int row = begin; row < end; row++) {
+        int pair = row / rows;
+        int left = first.offset() + firstAt[pair] + row % rows * rowStride;
+        int right = second.offset() + secondAt[pair];
+        for (int column = 0; column < columns; column++) {
+          out[to + column] =
+              firstStep == 1 && secondStep == 1
+                  ? sum(a, left, b, right, depth)
+                  : sum(a, left, firstStep, b, right, secondStep, depth);
+          right += columnStride;
+        }
+        to += columns;
+      }
+    }
+
+    /** The JVM makes vectors of this loop. */
+    private static int sum(int[] a, int left, int[] b, int right, int depth) {
+      int sum = 0;
+      for (int i = 0; i < depth; i++) {
+        sum += a[left + i] * b[right + i];
+      }
+      return sum;
+    }
+
+    private static int sum(
+        int[] a, int left, int leftStep, int[] b, int right, int rightStep, int depth) {
+      int sum = 0;
+      for (int i = 0; i < depth; i++) {
+        sum += a[left + i * leftStep] * b[right + i * rightStep];
+      }
+      return sum;
     }
   }
 

@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.kernel;
 
+import static io.thalamus.simd.kernel.Lanes.COUNT;
+import static io.thalamus.simd.kernel.Lanes.INTS;
+
 import io.thalamus.operations.Requantization;
+import jdk.incubator.vector.IntVector;
+import jdk.incubator.vector.LongVector;
+import jdk.incubator.vector.VectorOperators;
 
 /**
- * Products of whole arrays with one factor, rounded as {@link Requantization#apply} does it. The
- * loops are plain ones, which the JVM makes vectors of: they are quick before it does, and nothing
- * in them has to be inlined, without which each vector would be an object.
+ * Products of whole arrays with one factor, rounded as {@link Requantization#apply} does it. Those
+ * in place are plain loops, which are quick at once: nothing in them has to be inlined, without
+ * which each vector would be an object.
  */
 public final class Factor {
+  private static final long HALF = 1L << 30;
+  private static final long LOW = 0xFFFF_FFFFL;
+
   private Factor() {}
 
   /** Multiplies values by a factor in place. */
@@ -38,6 +47,54 @@ public final class Factor {
       // The second rounding is away from zero.
       values[i] = (value + (value >> 31 & -last) >> right) + last >> last;
     }
+  }
+
+  /**
+   * Writes products as {@link #twice(int, int, int[], int, int)} rounds them, but by vectors, which
+   * the JVM makes none of where products have 64 bits. {@link Requantizer} says how.
+   *
+   * @param isScalar whether one is rounded after the other
+   */
+  public static void twice(
+      boolean isScalar,
+      int multiplier,
+      int power,
+      int[] in,
+      int from,
+      int[] out,
+      int to,
+      int count) {
+    int whole = isScalar ? 0 : count / COUNT * COUNT;
+    LongVector mantissa = IntVector.broadcast(INTS, multiplier).reinterpretAsLongs();
+    LongVector even = mantissa.and(LOW);
+    LongVector odd = mantissa.lanewise(VectorOperators.LSHR, Integer.SIZE);
+    int left = Math.max(power, 0);
+    int right = Math.max(-power - 1, 0);
+    int last = power < 0 ? 1 : 0;
+    for (int i = 0; i < whole; i += COUNT) {
+      LongVector unsigned =
+          IntVector.fromArray(INTS, in, from + i)
+              .lanewise(VectorOperators.LSHL, left)
+              .lanewise(VectorOperators.XOR, Integer.MIN_VALUE)
+              .reinterpretAsLongs();
+      LongVector evens = unsigned.and(LOW).mul(even).add(HALF).lanewise(VectorOperators.LSHR, 31);
+      LongVector odds =
+          unsigned
+              .lanewise(VectorOperators.LSHR, Integer.SIZE)
+              .mul(odd)
+              .add(HALF)
+              .lanewise(VectorOperators.LSHL, 1)
+              .and(~LOW);
+      IntVector value = evens.or(odds).reinterpretAsInts().sub(multiplier);
+      value
+          .add(value.lanewise(VectorOperators.ASHR, 31).and(-last))
+          .lanewise(VectorOperators.ASHR, right)
+          .add(last)
+          .lanewise(VectorOperators.ASHR, last)
+          .intoArray(out, to + i);
+    }
+    System.arraycopy(in, from + whole, out, to + whole, count - whole);
+    twice(multiplier, power, out, to + whole, count - whole);
   }
 
   private static void once(int multiplier, int right, int[] values, int from, int end) {

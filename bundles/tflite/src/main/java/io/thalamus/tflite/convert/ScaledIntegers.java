@@ -33,8 +33,7 @@ final class ScaledIntegers {
 
   /** Returns the products of integers with a factor that is not negative. */
   static int times(Node node, int integers, Requantization factor) {
-    node.require(
-        factor.shift() <= MOST_SHIFT, "it multiplies integers by more than 2^30");
+    node.require(factor.shift() <= MOST_SHIFT, "it multiplies integers by more than 2^30");
     return node.compute(
         ThalamusExtension.RESCALE,
         integers,
