@@ -42,9 +42,9 @@ final class Binding {
     return arguments;
   }
 
-  /** Returns whether there are arguments of a last execution, and these are the same. */
-  boolean isOf(Argument[] given) {
-    return arguments != null && arguments.isSame(given);
+  /** Returns the arguments of the last execution if these are the same; else null. */
+  Arguments arguments(Argument[] given) {
+    return arguments != null && arguments.isSame(given) ? arguments : null;
   }
 
   /** Returns whether the next execution can use none of it. */

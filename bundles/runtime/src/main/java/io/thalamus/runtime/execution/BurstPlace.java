@@ -117,12 +117,11 @@ final class BurstPlace implements SharedMemory.CloseListener {
 
   /** Returns the arguments of the last execution if these are the same; they are checked. */
   Arguments arguments(Argument[] given) {
-    Arguments last = binding.arguments();
-    if (last == null || last.isSame(given)) {
-      return last;
+    Arguments last = binding.arguments(given);
+    if (last == null) {
+      empty();
     }
-    empty();
-    return null;
+    return last;
   }
 
   /** Returns the plan of the moment: the held one, or acquired; null if there is none any more. */

@@ -348,9 +348,7 @@ public final class ExecutionImpl implements Execution {
           ResultCode.BAD_DATA, "the loop timeout is negative: " + loopTimeout);
     }
     arguments =
-        burst != null
-            ? burst.arguments(given)
-            : binding != null && binding.isOf(given) ? binding.arguments() : null;
+        burst != null ? burst.arguments(given) : binding != null ? binding.arguments(given) : null;
     if (arguments == null) {
       arguments = new Arguments(host, given);
       try {
