@@ -18,10 +18,13 @@ import io.thalamus.model.WideTypes;
 import io.thalamus.model.reader.ModelFile;
 import io.thalamus.model.reader.ModelFormatException;
 import java.lang.foreign.MemorySegment;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Small files from bytes to results, and what is said of those that cannot be read. */
 class ConversionTest {
@@ -259,6 +262,33 @@ class ConversionTest {
             .toList());
     assertArrayEquals(
         new float[] {1, 2, -3, -4, 20, -24, -28, -32}, TestFiles.run(file, 1, 2, 3, 4, 5, 6, 7, 8));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"MaxPool", "AveragePool"})
+  void oneDimensionNeedsNoTransposeBetweenConvolutions(String pool) throws Exception {
+    file.input("x", FLOAT, 2, 2, 4)
+        .floats("w", new long[] {2, 2, 1}, 1, 0, 0, 2)
+        .floats("factors", new long[] {2, 1}, 1, -1)
+        .node("Conv", List.of("x", "w"), "c")
+        .node("Mul", List.of("c", "factors"), "m")
+        .node(pool, List.of("m"), "p", ints("kernel_shape", 2), ints("strides", 2))
+        .node("Conv", List.of("p", "w"), "y")
+        .output("y", FLOAT, 2, 2, 2);
+    List<String> operations =
+        TestFiles.read(file.build()).main().operations().stream()
+            .map(operation -> operation.type().text())
+            .toList();
+    assertEquals(2, Collections.frequency(operations, "TRANSPOSE"), operations::toString);
+    assertTrue(
+        operations.contains(pool.equals("MaxPool") ? "MAX_POOL_2D" : "AVERAGE_POOL_2D"),
+        operations::toString);
+    float[] expected =
+        pool.equals("MaxPool")
+            ? new float[] {2, 4, -20, -28, 10, 12, -52, -60}
+            : new float[] {1.5f, 3.5f, -22, -30, 9.5f, 11.5f, -54, -62};
+    assertArrayEquals(
+        expected, TestFiles.run(file, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16));
   }
 
   /** It has its axis, which is the last one between convolutions. */

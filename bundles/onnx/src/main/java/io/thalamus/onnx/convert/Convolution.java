@@ -75,13 +75,7 @@ final class Convolution {
               ops.reshape(value, Dims.insert(value.shape(), 2, 1)),
               ops.reshape(weights, Dims.insert(weights.shape(), 2, 1)),
               bias,
-              new Frame(
-                  Dims.insert(frame.kernel(), 0, 1),
-                  Dims.insert(frame.strides(), 0, 1),
-                  Dims.insert(frame.dilations(), 0, 1),
-                  Dims.insert(frame.before(), 0, 0),
-                  Dims.insert(frame.after(), 0, 0),
-                  Dims.insert(frame.output(), 0, 1)),
+              frame.flat(),
               groups);
       return ops.reshape(result, Dims.remove(result.shape(), 2));
     }

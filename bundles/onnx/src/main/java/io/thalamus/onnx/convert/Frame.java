@@ -78,7 +78,18 @@ record Frame(
         return false;
       }
     }
-    return kernel.length == 2;
+    return kernel.length <= 2;
+  }
+
+  /** The same way, along one dimension, over a value that has another one of size 1 before it. */
+  Frame flat() {
+    return new Frame(
+        Dims.insert(kernel, 0, 1),
+        Dims.insert(strides, 0, 1),
+        Dims.insert(dilations, 0, 1),
+        Dims.insert(before, 0, 0),
+        Dims.insert(after, 0, 0),
+        Dims.insert(output, 0, 1));
   }
 
   /**

@@ -33,6 +33,11 @@ final class Pooling {
   }
 
   private static Value flatPooling(Ops ops, OperationCode code, Value value, Frame frame) {
+    if (frame.kernel().length == 1) {
+      Value image = ops.reshape(value, Dims.insert(value.shape(), 2, 1));
+      Value result = flatPooling(ops, code, image, frame.flat());
+      return ops.reshape(result, Dims.remove(result.shape(), 2));
+    }
     int[] after = frame.reached(value.shape());
     Value result =
         ops.emit(

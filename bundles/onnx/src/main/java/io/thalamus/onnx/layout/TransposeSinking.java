@@ -20,11 +20,13 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.IntStream;
 
 /**
  * Pushes transposes behind the operations that do not mind the order of dimensions, until they meet
@@ -177,11 +179,65 @@ final class TransposeSinking {
     int[] shape = operand(view.source()).shape().toArray();
     int[] moved = Arrays.stream(view.order()).filter(axis -> shape[axis] != 1).toArray();
     if (!Arrays.equals(moved, Arrays.stream(moved).sorted().toArray())) {
-      return false;
+      return isFramedView(operation, view);
     }
     built.operation(
         operation.type(), List.of(view.source(), operation.inputs().get(1)), operation.outputs());
     return true;
+  }
+
+  /** A reshape that takes away, or puts in, dimensions of size 1 does so to the source. */
+  private boolean isFramedView(Operation operation, View view) {
+    int result = operation.outputs().getFirst();
+    int[] from = operand(operation.inputs().getFirst()).shape().toArray();
+    int[] to = operand(result).shape().toArray();
+    int[] origins = origins(from, to);
+    if (origins == null || to.length > 4 || !canBeTransposed(result)) {
+      return false;
+    }
+    // A new dimension goes where the one behind it is in the source, before it.
+    int[] keys = new int[to.length];
+    for (int i = to.length - 1, key = 2 * from.length; i >= 0; i--) {
+      key = origins[i] < 0 ? key : 2 * view.order()[origins[i]] + 1;
+      keys[i] = origins[i] < 0 ? key - 1 : key;
+    }
+    int[] sorted =
+        IntStream.range(0, to.length)
+            .boxed()
+            .sorted(Comparator.comparingInt(i -> keys[i]))
+            .mapToInt(i -> i)
+            .toArray();
+    int[] shape = Dims.permute(to, sorted);
+    Operand known = operand(result);
+    int source = built.temporary("", known.type(), Shape.of(shape), known.quantization());
+    int[] target = Arrays.stream(shape).map(size -> size == 0 ? -1 : size).toArray();
+    built.operation(
+        operation.type(), List.of(view.source(), built.int32Vector(target)), List.of(source));
+    views.put(result, new View(source, Dims.inverse(sorted)));
+    return true;
+  }
+
+  /**
+   * For each dimension of a shape which one it is of another, -1 for one of size 1 that is new;
+   * null where they differ in more than such ones, or more than one size is open.
+   */
+  private static int[] origins(int[] from, int[] to) {
+    int[] origins = new int[to.length];
+    int next = 0;
+    int open = 0;
+    for (int i = 0; i < to.length; i++) {
+      while (next < from.length && from[next] != to[i] && from[next] == 1) {
+        next++;
+      }
+      boolean isThere = next < from.length && from[next] == to[i];
+      if (!isThere && to[i] != 1) {
+        return null;
+      }
+      open += to[i] == 0 ? 1 : 0;
+      origins[i] = isThere ? next++ : -1;
+    }
+    boolean isRestGone = Arrays.stream(from, next, from.length).allMatch(size -> size == 1);
+    return isRestGone && open <= 1 ? origins : null;
   }
 
   // ---- operations that do not mind ----
