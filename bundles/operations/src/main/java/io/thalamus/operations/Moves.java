@@ -24,6 +24,22 @@ public record Moves(OptionalInt fill, List<Part> parts) implements OperationPara
   }
 
   /**
+   * Returns true if the only output has all elements of input 0, in the same order: a transposition
+   * of one column, a slice of everything.
+   *
+   * @param operation whose parameters these are
+   */
+  public boolean isIdentity(OperationView operation) {
+    long elements = operation.input(0).shape().elementCount();
+    return operation.outputs().size() == 1
+        && operation.output().shape().elementCount() == elements
+        && parts.size() == 1
+        && parts.getFirst().input() == 0
+        && parts.getFirst().rescaling().isEmpty()
+        && parts.getFirst().copy().isWhole(elements);
+  }
+
+  /**
    * One copy.
    *
    * @param input index of the input that is read

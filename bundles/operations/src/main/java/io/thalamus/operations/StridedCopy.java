@@ -124,6 +124,16 @@ public final class StridedCopy {
     return targetStrides[dimensions.length - 1];
   }
 
+  /** Returns true if the first elements of both tensors, this many, are copied in their order. */
+  boolean isWhole(long elements) {
+    return dimensions.length == 1
+        && elements == runLength()
+        && source == 0
+        && target == 0
+        && runSourceStride() == 1
+        && runTargetStride() == 1;
+  }
+
   /** Walks over all runs. */
   public void forEachRun(Run run) {
     if (!isEmpty()) {

@@ -3,6 +3,7 @@ package io.thalamus.operations;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.model.Shape;
@@ -118,6 +119,22 @@ class StridedCopyTest {
     List<Long> read = new ArrayList<>();
     copy.forEachPiece(2, (from, to, count) -> read.add(from));
     assertEquals(List.of(0L, 1L, 2L, 6L, 7L, 8L, 12L, 13L, 14L), read);
+  }
+
+  @Test
+  void onlyACopyOfEverythingInItsOrderIsWhole() {
+    int[] block = {2, 3};
+    long[] dense = StridedCopy.strides(block);
+    assertTrue(StridedCopy.gather(block, 0, dense).isWhole(6));
+    assertTrue(StridedCopy.gather(new int[] {4, 1}, 0, new long[] {1, 9}).isWhole(4), "a column");
+    assertTrue(StridedCopy.gather(new int[0], 0, new long[0]).isWhole(1), "one element");
+    assertFalse(StridedCopy.gather(block, 0, dense).isWhole(12), "half of them");
+    assertFalse(StridedCopy.gather(block, 1, dense).isWhole(6), "from the second on");
+    assertFalse(StridedCopy.gather(block, 0, new long[] {1, 2}).isWhole(6), "transposed");
+    assertFalse(StridedCopy.gather(block, 0, new long[] {4, 1}).isWhole(6), "parts of rows");
+    assertFalse(StridedCopy.gather(new int[] {4}, 3, new long[] {-1}).isWhole(4), "reversed");
+    assertFalse(StridedCopy.gather(new int[] {4}, 0, new long[] {0}).isWhole(4), "repeated");
+    assertFalse(StridedCopy.of(block, 0, dense, 1, dense).isWhole(6), "to the second on");
   }
 
   @Test

@@ -2,10 +2,12 @@
 package io.thalamus.simd.compile;
 
 import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.StaticGraph;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.operations.Moves;
 import io.thalamus.operations.Moves.Part;
+import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
 import io.thalamus.simd.program.Budget;
 import io.thalamus.simd.program.Frame;
@@ -46,6 +48,7 @@ final class Moving {
   /** Adds operations whose parameters are {@link Moves} of their first input. */
   static void register(OperationTable.Builder<Lowering> table, OperationType... codes) {
     for (OperationType code : codes) {
+      table.add(code, Moving::isIdentity, Reshape.ALIAS, TYPES);
       table.add(code, Moving::isPossible, (Lowering.OfFirst) Moving::step, TYPES);
     }
   }
@@ -53,6 +56,14 @@ final class Moving {
   /** Returns true if the shape of the tensor, and the values behind it, are known. */
   private static boolean isPossible(OperationView operation) {
     return operation.input(0).isShapeKnown() && operation.hasValuesWhereGiven(1);
+  }
+
+  private static boolean isIdentity(OperationView operation) {
+    return isPossible(operation)
+        && operation.outputs().stream().allMatch(OperandView::isShapeKnown)
+        && StaticGraph.parameters(operation, Moves.class)
+            .filter(moves -> moves.isIdentity(operation))
+            .isPresent();
   }
 
   /** The step of an operation whose parameters are {@link Moves}. */

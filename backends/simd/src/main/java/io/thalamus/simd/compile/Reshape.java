@@ -9,7 +9,7 @@ import io.thalamus.simd.program.Step;
 
 /** Operations that give a tensor other dimensions: the same place by another name. */
 public final class Reshape {
-  private static final Lowering ALIAS =
+  static final Lowering ALIAS =
       new Lowering.OfFirst() {
         @Override
         public Step lower(Node node, Tensors tensors, Budget budget) {

@@ -36,7 +36,7 @@ public final class Elementwise {
   /** Floats of a call: some tens of microseconds. */
   private static final int LONGEST = 1 << 16;
 
-  private static final Lowering ALIAS =
+  static final Lowering ALIAS =
       new Lowering() {
         @Override
         public void lower(ResolvedOperation operation, Operands operands, ProgramBuilder program) {

@@ -2,6 +2,7 @@
 package io.thalamus.x86.compile;
 
 import io.thalamus.driver.OperationTable;
+import io.thalamus.driver.StaticGraph;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
@@ -59,6 +60,7 @@ public final class Moving {
     table.add(ThalamusExtension.CONCATENATION, Moving::isConcatenation, Moving::lower, TYPES);
     table.add(ThalamusExtension.PACK, Moving::isPack, Moving::lower, TYPES);
     for (OperationType code : CODES) {
+      table.add(code, Moving::isIdentity, Elementwise.ALIAS, TYPES);
       table.add(code, Moving::isPossible, Moving::lower, TYPES);
     }
   }
@@ -82,6 +84,13 @@ public final class Moving {
     return Sizes.isPossible(operation.input(0))
         && operation.outputs().stream().allMatch(Sizes::isPossible)
         && operation.hasValuesWhereGiven(1);
+  }
+
+  private static boolean isIdentity(OperationView operation) {
+    return isPossible(operation)
+        && StaticGraph.parameters(operation, Moves.class)
+            .filter(moves -> moves.isIdentity(operation))
+            .isPresent();
   }
 
   private static void lower(
