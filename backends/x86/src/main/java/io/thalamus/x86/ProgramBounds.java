@@ -57,7 +57,7 @@ final class ProgramBounds {
     within(first == count, "the last operation");
     for (Argument[] some : new Argument[][] {program.inputs(), program.outputs()}) {
       for (Argument argument : some) {
-        within(argument == null || fits(argument), "an argument");
+        within(argument == null || fits(argument, Program.SLACK), "an argument");
       }
     }
     for (Check check : program.checks()) {
@@ -107,8 +107,17 @@ final class ProgramBounds {
     within(isWithin, "call " + index);
   }
 
-  /** Returns whether an argument is within memory, and calls that lead there within it. */
-  private boolean fits(Argument argument) {
+  /** Returns whether calls access nothing behind the bytes of an argument, even to read. */
+  static boolean isExact(Program program, Argument argument) {
+    return argument != null && new ProgramBounds(program).fits(argument, 0);
+  }
+
+  /**
+   * Returns whether an argument is within memory, and calls that lead there within it.
+   *
+   * @param slack bytes behind it that may be read
+   */
+  private boolean fits(Argument argument, long slack) {
     long offset = argument.range().offset();
     long bytes = argument.range().bytes();
     for (int number : argument.numbers()) {
@@ -121,7 +130,7 @@ final class ProgramBounds {
       if (at < 0 || at >= Function.ARGUMENTS || program.isConstant(call, at)) {
         return false;
       }
-      long room = bytes + (at == Function.WRITTEN ? 0 : Program.SLACK);
+      long room = bytes + (at == Function.WRITTEN ? 0 : slack);
       long blocks = program.calls()[call * Program.CALL + Program.BLOCKS];
       if (!fits(function.extent(at), blocks, program.calls()[number] - offset, room)) {
         return false;

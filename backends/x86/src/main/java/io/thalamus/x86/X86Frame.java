@@ -47,9 +47,9 @@ final class X86Frame implements Tiles {
   }
 
   /**
-   * Has a buffer stand in for the place of an argument, until {@link #takeBack}.
+   * Has other memory stand in for the place of an argument, until {@link #takeBack}.
    *
-   * @param bytes of the buffer, with {@link Program#SLACK} behind
+   * @param bytes of the buffer, with {@link Program#SLACK} behind where the calls may read it
    * @return false if the argument cannot stand anywhere else
    */
   boolean lend(Argument argument, MemorySegment bytes) {

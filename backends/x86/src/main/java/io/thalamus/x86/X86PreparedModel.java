@@ -30,6 +30,7 @@ import io.thalamus.x86.kernel.CheckedIndexes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.ref.Reference;
 import java.util.List;
 import java.util.Optional;
 
@@ -47,6 +48,11 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
 
   /** By call, where its function begins. */
   private final MemorySegment[] entries;
+
+  /** By argument, whether its calls need no room behind it. */
+  private final boolean[] areInputsExact;
+
+  private final boolean[] areOutputsExact;
 
   /**
    * A prepared model.
@@ -69,10 +75,20 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
     this.workers = workers;
     this.code = code;
     codeBytes = program.code().length;
+    areInputsExact = areExact(program, program.inputs());
+    areOutputsExact = areExact(program, program.outputs());
     entries = new MemorySegment[program.calls().length / Program.CALL];
     for (int i = 0; i < entries.length; i++) {
       entries[i] = code.at(program.calls()[i * Program.CALL]);
     }
+  }
+
+  private static boolean[] areExact(Program program, Argument... arguments) {
+    boolean[] areExact = new boolean[arguments.length];
+    for (int i = 0; i < arguments.length; i++) {
+      areExact[i] = ProgramBounds.isExact(program, arguments[i]);
+    }
+    return areExact;
   }
 
   @Override
@@ -109,7 +125,19 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
       return runLent(frame, arguments, config, startNanos);
     } finally {
       frame.takeBack();
+      // Code that knows addresses alone has ended.
+      Reference.reachabilityFence(arguments);
     }
+  }
+
+  private boolean isInputInPlace(RequestArguments arguments, int index) {
+    return arguments.isInputInBuffer(index)
+        || areInputsExact[index] && arguments.isInputSteady(index);
+  }
+
+  private boolean isOutputInPlace(RequestArguments arguments, int index) {
+    return arguments.isOutputInBuffer(index)
+        || areOutputsExact[index] && arguments.isOutputSteady(index);
   }
 
   private ExecutionResult runLent(
@@ -124,14 +152,14 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
       if (from == MemorySegment.NULL) {
         return new Failed(ErrorStatus.GENERAL_FAILURE, "input " + i + " must not be left out");
       }
-      if (!(arguments.isInputInBuffer(i) && frame.lend(input, from))) {
+      if (!(isInputInPlace(arguments, i) && frame.lend(input, from))) {
         Range range = input.range();
         BulkCopy.copy(from, 0, frame.memory(), range.offset(), range.bytes());
         bytesIn += from.byteSize();
       }
     }
     for (int i = 0; i < program.outputs().length; i++) {
-      if (arguments.isOutputInBuffer(i)) {
+      if (isOutputInPlace(arguments, i)) {
         frame.lend(program.outputs()[i], arguments.outputs()[i]);
       }
     }
@@ -145,7 +173,7 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
     long bytesOut = 0;
     for (int i = 0; i < program.outputs().length; i++) {
       MemorySegment to = arguments.outputs()[i];
-      if (to != null && !(arguments.isOutputInBuffer(i) && frame.isLent(program.outputs()[i]))) {
+      if (to != null && !frame.isLent(program.outputs()[i])) {
         Range output = program.outputs()[i].range();
         BulkCopy.copy(frame.memory(), output.offset(), to, 0, output.bytes());
         bytesOut += output.bytes();

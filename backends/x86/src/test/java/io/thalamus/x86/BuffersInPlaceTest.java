@@ -18,12 +18,14 @@ import io.thalamus.hal.PrepareConfig;
 import io.thalamus.hal.PreparedModel;
 import io.thalamus.hal.Request;
 import io.thalamus.hal.Request.Location;
+import io.thalamus.hal.Request.Pointer;
 import io.thalamus.memory.MemoryKind;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.tck.check.TestGraph;
 import io.thalamus.x86.asm.Level;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -228,6 +230,43 @@ class BuffersInPlaceTest {
                 ExecutionConfig.DEFAULT));
         to.copyTo(copy);
         assertArrayEquals(value, floats(copy));
+      }
+    }
+  }
+
+  private static void square(PreparedModel model, MemorySegment in, MemorySegment out, int copied) {
+    for (int i = 0; i < ELEMENTS; i++) {
+      in.setAtIndex(ValueLayout.JAVA_FLOAT, i, i);
+    }
+    Request request =
+        new Request(
+            List.of(new Pointer(in, Shape.NONE)), List.of(new Pointer(out, Shape.NONE)), List.of());
+    for (int round = 0; round < 2; round++) {
+      Completed done =
+          assertInstanceOf(Completed.class, model.execute(request, ExecutionConfig.DEFAULT));
+      assertEquals(copied, done.bytesIn());
+      assertEquals(copied, done.bytesOut());
+      for (int i = 0; i < ELEMENTS; i++) {
+        assertEquals(i * i, out.getAtIndex(ValueLayout.JAVA_FLOAT, i));
+      }
+      out.fill((byte) 0);
+    }
+  }
+
+  @Test
+  void memoryThatNobodyCanCloseIsNotCopied() throws Exception {
+    try (TestGraph graph = new TestGraph();
+        Arena shared = Arena.ofShared()) {
+      int x = graph.input(TENSOR_FLOAT32, NONE, ELEMENTS);
+      int y = graph.output(TENSOR_FLOAT32, NONE, ELEMENTS);
+      graph.operation(OperationCode.MUL, List.of(x, x, graph.int32(0)), y);
+      try (PreparedModel model = device.prepare(graph.model(), PrepareConfig.DEFAULT)) {
+        MemorySegment steady = Arena.ofAuto().allocate(4 * BYTES, 64);
+        MemorySegment first = steady.asSlice(0, BYTES);
+        square(model, first, steady.asSlice(512, BYTES), 0);
+        square(model, shared.allocate(BYTES, 64), shared.allocate(BYTES, 64), BYTES);
+        square(model, steady.asSlice(8, BYTES), steady.asSlice(520, BYTES), BYTES);
+        square(model, first, steady.asSlice(512, BYTES), 0);
       }
     }
   }

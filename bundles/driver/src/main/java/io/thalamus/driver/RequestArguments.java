@@ -29,6 +29,9 @@ import java.util.Optional;
  * execution returns.
  */
 public final class RequestArguments {
+  /** Bytes of the longest vector. */
+  private static final int ALIGNMENT = 64;
+
   private final MemorySegment[] inputs;
   private final Shape[] inputShapes;
   private final MemorySegment[] outputs;
@@ -63,15 +66,11 @@ public final class RequestArguments {
 
   private static boolean areInReach(MemorySegment[] side) {
     for (MemorySegment segment : side) {
-      if (segment != null && !isInReach(segment)) {
+      if (segment != null && !Pointer.isInReach(segment)) {
         return false;
       }
     }
     return true;
-  }
-
-  private static boolean isInReach(MemorySegment segment) {
-    return segment.scope().isAlive() && segment.isAccessibleBy(Thread.currentThread());
   }
 
   /** Returns the bytes of each input; {@link MemorySegment#NULL} where it has no value. */
@@ -92,6 +91,23 @@ public final class RequestArguments {
   /** Returns whether an input stands in a buffer that the device allocated. */
   public boolean isInputInBuffer(int index) {
     return buffers.input(index) != null;
+  }
+
+  /**
+   * Returns whether machine code may read an input where it is, until the run ends: it is aligned,
+   * and nobody can take its memory away.
+   */
+  public boolean isInputSteady(int index) {
+    return isSteady(inputs[index]);
+  }
+
+  /** Returns whether machine code may write an output where it is, until the run ends. */
+  public boolean isOutputSteady(int index) {
+    return outputs[index] != null && isSteady(outputs[index]);
+  }
+
+  private static boolean isSteady(MemorySegment segment) {
+    return segment.address() % ALIGNMENT == 0 && Pointer.isSteady(segment);
   }
 
   /** Returns whether an output stands in a buffer that the device allocated. */
@@ -309,7 +325,7 @@ public final class RequestArguments {
               + " is passed by pointer, but is on the heap or not aligned for "
               + operand.type().text());
     }
-    if (!isInReach(segment)) {
+    if (!Pointer.isInReach(segment)) {
       throw DeviceException.invalid(
           place + " is passed by pointer to memory that is closed or another thread's");
     }

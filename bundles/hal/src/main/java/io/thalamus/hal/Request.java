@@ -4,6 +4,7 @@ package io.thalamus.hal;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.Shape;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
@@ -59,15 +60,26 @@ public record Request(List<Argument> inputs, List<Argument> outputs, List<Memory
    *       devices that execute in its caller's own thread. A segment {@linkplain #suits suits} the
    *       type of its operand. It may be confined to the calling thread. No output overlaps another
    *       argument of the request.
-   *   <li>The device accesses the segment only in the calling thread and only until it returns, and
-   *       keeps no reference to it. It reads inputs, and writes outputs within their bounds. The
-   *       contents of an output are undefined unless the execution succeeds.
+   *   <li>The device accesses the segment only until it returns, and keeps no reference to it; only
+   *       in the calling thread, unless it {@linkplain #isSteady is steady}. It reads inputs, and
+   *       writes outputs within their bounds. The contents of an output are undefined unless the
+   *       execution succeeds.
    * </ul>
    *
    * @param segment all bytes of the value, or the room for an output
    * @param shape the dimensions, where they say more than the model; else {@link Shape#NONE}
    */
   public record Pointer(MemorySegment segment, Shape shape) implements Argument {
+    /** The class of the scopes of automatic arenas alone, which nobody closes; else null. */
+    private static final Class<?> AUTOMATIC = automatic();
+
+    private static Class<?> automatic() {
+      try (Arena closable = Arena.ofShared()) {
+        Class<?> automatic = Arena.ofAuto().scope().getClass();
+        return automatic.isInstance(closable.scope()) ? null : automatic;
+      }
+    }
+
     public Pointer {
       Objects.requireNonNull(segment, "segment");
       Objects.requireNonNull(shape, "shape");
@@ -78,6 +90,20 @@ public record Request(List<Argument> inputs, List<Argument> outputs, List<Memory
       // The elements of an extension may have any size, which their parts divide.
       int alignment = Math.min(Long.BYTES, Integer.lowestOneBit(type.elementSize()));
       return segment.isNative() && (alignment == 0 || segment.address() % alignment == 0);
+    }
+
+    /** Returns whether the calling thread can access a segment. */
+    public static boolean isInReach(MemorySegment segment) {
+      return segment.scope().isAlive() && segment.isAccessibleBy(Thread.currentThread());
+    }
+
+    /**
+     * Returns whether the bytes of a segment are there as long as the segment is reachable, so that
+     * machine code may access them by their address, in any thread: no thread can close its arena,
+     * and no process can cut a file short below it.
+     */
+    public static boolean isSteady(MemorySegment segment) {
+      return segment.scope().getClass() == AUTOMATIC && !segment.isMapped();
     }
   }
 }

@@ -3,6 +3,7 @@ package io.thalamus.runtime.execution;
 
 import io.thalamus.api.MemoryDesc.Direction;
 import io.thalamus.api.NeuralNetworksException;
+import io.thalamus.hal.Request;
 import io.thalamus.memory.Leases;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Operand;
@@ -111,7 +112,7 @@ final class Arguments {
     for (Slot slot : all) {
       if (slot.pool != null
           && slot.argument instanceof Argument.Plain plain
-          && !Slot.isInReach(plain.segment())) {
+          && !Request.Pointer.isInReach(plain.segment())) {
         return false;
       }
     }

@@ -163,12 +163,7 @@ final class Slot {
     return segment.byteSize() > 0
         && Request.Pointer.suits(segment, operand.type())
         && !segment.isMapped()
-        && isInReach(segment);
-  }
-
-  /** Returns whether this thread can access a segment of the caller. */
-  static boolean isInReach(MemorySegment segment) {
-    return segment.isAccessibleBy(Thread.currentThread()) && segment.scope().isAlive();
+        && Request.Pointer.isInReach(segment);
   }
 
   /** Copies bytes from or to the caller's memory, which may be closed or of another thread. */

@@ -90,53 +90,68 @@ final class PointerChecks {
   }
 
   private static void inPlace(PreparedModel prepared, DecodedExample decoded) {
+    inPlace(prepared, decoded, expected(prepared, decoded));
+  }
+
+  /** Some devices use in place only what nobody can close. */
+  private static void inPlace(
+      PreparedModel prepared, DecodedExample decoded, List<byte[]> expected) {
     try (Arena arena = Arena.ofConfined()) {
-      run(prepared, PointerRequest.of(decoded, arena), expected(prepared, decoded));
+      run(prepared, PointerRequest.of(decoded, arena), expected);
     }
+    run(prepared, PointerRequest.of(decoded, Arena.ofAuto()), expected);
   }
 
   /** Nothing of a request is read or written once its execution has returned. */
   private static void kept(PreparedModel prepared, DecodedExample decoded)
       throws InterruptedException {
     List<byte[]> expected = expected(prepared, decoded);
+    kept(prepared, decoded, expected, Arena.ofAuto());
     try (Arena shared = Arena.ofShared()) {
-      PointerRequest first = PointerRequest.of(decoded, shared);
-      run(prepared, first, expected);
-      first.scrub();
-      for (int i = 0; i < ROUNDS; i++) {
-        run(prepared, PointerRequest.of(decoded, shared), expected);
-        Thread.sleep(PAUSE_MILLIS);
-      }
-      Expect.that(first.isScrubbed(), "it wrote to an argument after the execution had returned");
+      kept(prepared, decoded, expected, shared);
     }
     // The memory of all these executions is gone.
-    inPlace(prepared, decoded);
+    inPlace(prepared, decoded, expected);
+  }
+
+  private static void kept(
+      PreparedModel prepared, DecodedExample decoded, List<byte[]> expected, Arena arena)
+      throws InterruptedException {
+    PointerRequest first = PointerRequest.of(decoded, arena);
+    run(prepared, first, expected);
+    first.scrub();
+    for (int i = 0; i < ROUNDS; i++) {
+      run(prepared, PointerRequest.of(decoded, arena), expected);
+      Thread.sleep(PAUSE_MILLIS);
+    }
+    Expect.that(first.isScrubbed(), "it wrote to an argument after the execution had returned");
   }
 
   /** The same request is read anew each time, and refused once its memory is closed. */
   private static void again(PreparedModel prepared, DecodedExample decoded) {
     List<byte[]> expected = expected(prepared, decoded);
+    repeat(prepared, PointerRequest.of(decoded, Arena.ofAuto()), expected);
     PointerRequest request;
     try (Arena shared = Arena.ofShared()) {
       request = PointerRequest.of(decoded, shared);
-      request.zeroInputs();
-      execute(prepared, request.request());
-      request.restore();
-      run(prepared, request, expected);
-      request.restore();
-      run(prepared, request, expected);
+      repeat(prepared, request, expected);
     }
     Expect.failed(execute(prepared, request.request()), ErrorStatus.INVALID_ARGUMENT);
   }
 
+  private static void repeat(
+      PreparedModel prepared, PointerRequest request, List<byte[]> expected) {
+    request.zeroInputs();
+    execute(prepared, request.request());
+    request.restore();
+    run(prepared, request, expected);
+    request.restore();
+    run(prepared, request, expected);
+  }
+
   private static void together(PreparedModel prepared, DecodedExample decoded) throws Exception {
     List<byte[]> expected = expected(prepared, decoded);
-    ConcurrencyChecks.together(
-        () -> {
-          try (Arena arena = Arena.ofConfined()) {
-            run(prepared, PointerRequest.of(decoded, arena), expected);
-          }
-        });
+    ConcurrencyChecks.together(() -> inPlace(prepared, decoded, expected));
   }
 
   private static void mixed(PreparedModel prepared, DecodedExample decoded) {

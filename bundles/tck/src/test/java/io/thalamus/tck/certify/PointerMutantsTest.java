@@ -253,6 +253,21 @@ class PointerMutantsTest {
     }
   }
 
+  /** Goes wrong where it uses an argument in place: in memory that nobody can close. */
+  private static final class PastTheEndInPlace extends Mutant {
+    @Override
+    ExecutionResult execute(MutantModel model, Request request, ExecutionConfig config) {
+      ExecutionResult result = super.execute(model, request, config);
+      if (result instanceof Completed && hasPointers(request)) {
+        MemorySegment output = first(request.outputs()).segment();
+        if (Pointer.isSteady(output)) {
+          wider(output, 1).set(ValueLayout.JAVA_BYTE, output.byteSize(), (byte) 1);
+        }
+      }
+      return result;
+    }
+  }
+
   private static final class WritesInputs extends Mutant {
     @Override
     ExecutionResult execute(MutantModel model, Request request, ExecutionConfig config) {
@@ -355,6 +370,7 @@ class PointerMutantsTest {
   static Stream<Arguments> mutants() {
     return Stream.of(
         Arguments.of(new PastTheEnd(), "relu_", "it wrote outside the outputs"),
+        Arguments.of(new PastTheEndInPlace(), "relu_", "it wrote outside the outputs"),
         Arguments.of(new WritesInputs(), "relu_", "it wrote to input 0"),
         Arguments.of(
             new KeepsOutputs(),
