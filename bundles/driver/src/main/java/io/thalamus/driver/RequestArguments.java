@@ -25,8 +25,8 @@ import java.util.Optional;
 /**
  * The arguments of a request, checked against the graph: bytes and shapes by input and output. Used
  * by one run at a time, or by several if the request names no buffers; only in their calling
- * threads: what the caller passed by pointer may be confined to it, and is valid only until the
- * execution returns.
+ * threads, but for {@linkplain #isInputSteady what is steady}: what the caller passed by pointer
+ * may be confined to it, and is valid only until the execution returns.
  */
 public final class RequestArguments {
   /** Bytes of the longest vector. */
@@ -93,6 +93,11 @@ public final class RequestArguments {
     return buffers.input(index) != null;
   }
 
+  /** Returns whether an output stands in a buffer that the device allocated. */
+  public boolean isOutputInBuffer(int index) {
+    return buffers.output(index) != null;
+  }
+
   /**
    * Returns whether machine code may read an input where it is, until the run ends: it is aligned,
    * and nobody can take its memory away.
@@ -108,11 +113,6 @@ public final class RequestArguments {
 
   private static boolean isSteady(MemorySegment segment) {
     return segment.address() % ALIGNMENT == 0 && Pointer.isSteady(segment);
-  }
-
-  /** Returns whether an output stands in a buffer that the device allocated. */
-  public boolean isOutputInBuffer(int index) {
-    return buffers.output(index) != null;
   }
 
   /** Returns the results of a run, as far as they are known before it; null where they are not. */

@@ -138,15 +138,16 @@ final class TransposeSinking {
     int[] moved = Arrays.stream(view.order()).filter(axis -> shape[axis] != 1).toArray();
     boolean isOpen = Arrays.stream(shape).filter(size -> size == 0).count() > 1;
     boolean isInOrder = !isOpen && Arrays.equals(moved, Arrays.stream(moved).sorted().toArray());
-    // A size that only an execution determines is the rest.
-    int[] target =
-        Arrays.stream(operand(index).shape().toArray())
-            .map(size -> size == 0 ? -1 : size)
-            .toArray();
+    int[] target = target(operand(index).shape().toArray());
     built.operation(
         isInOrder ? OperationCode.RESHAPE : OperationCode.TRANSPOSE,
         List.of(view.source(), built.int32Vector(isInOrder ? target : view.order())),
         List.of(index));
+  }
+
+  /** The shape that a reshape is given: a size that only an execution determines is the rest. */
+  private static int[] target(int... shape) {
+    return Arrays.stream(shape).map(size -> size == 0 ? -1 : size).toArray();
   }
 
   private boolean isTranspose(Operation operation) {
@@ -210,9 +211,10 @@ final class TransposeSinking {
     int[] shape = Dims.permute(to, sorted);
     Operand known = operand(result);
     int source = built.temporary("", known.type(), Shape.of(shape), known.quantization());
-    int[] target = Arrays.stream(shape).map(size -> size == 0 ? -1 : size).toArray();
     built.operation(
-        operation.type(), List.of(view.source(), built.int32Vector(target)), List.of(source));
+        operation.type(),
+        List.of(view.source(), built.int32Vector(target(shape))),
+        List.of(source));
     views.put(result, new View(source, Dims.inverse(sorted)));
     return true;
   }

@@ -22,8 +22,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Arguments by pointer, on a device that takes them: used in the calling thread, within their
- * bounds, until the call returns; what cannot be used so is refused.
+ * Arguments by pointer, on a device that takes them: used within their bounds until the call
+ * returns, in the calling thread where they are confined to it; what cannot be used so is refused.
  */
 final class PointerChecks {
   /** Long enough for a thread that the device left behind to do its harm. */
