@@ -44,9 +44,10 @@ public final class ElementKernels {
 
   /** A function from stored inputs to stored results. */
   public static Kernel stored(ResolvedOperation operation, IntUnaryOperator function) {
-    Elements elements = Elements.of(operation.view().output().type());
+    Elements from = Elements.of(operation.view().input(0).type());
+    Elements to = Elements.of(operation.view().output().type());
     return each(
         operation,
-        (in, out, i) -> elements.setInt(out[0], i, function.applyAsInt(elements.getInt(in[0], i))));
+        (in, out, i) -> to.setInt(out[0], i, function.applyAsInt(from.getInt(in[0], i))));
   }
 }

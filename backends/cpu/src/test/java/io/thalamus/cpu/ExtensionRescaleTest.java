@@ -8,9 +8,13 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.model.Elements;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.Quantization;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.check.OutcomeException;
 import io.thalamus.tck.check.TestGraph;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -72,6 +76,51 @@ class ExtensionRescaleTest {
       byte[] result = TestGraph.run(cpu, graph.model(), TestGraph.bytes(0, value));
       assertArrayEquals(TestGraph.bytes(0, expected), result);
     }
+  }
+
+  /** Around zero points, and to the nearest number that the type of the output stores. */
+  @ParameterizedTest
+  @CsvSource({
+    "TENSOR_INT32, 0, -1, TENSOR_QUANT8_ASYMM_SIGNED, -3, 0, -3",
+    "TENSOR_INT32, 0, 259, TENSOR_QUANT8_ASYMM_SIGNED, -3, 0, 127",
+    "TENSOR_INT32, 0, 258, TENSOR_QUANT8_ASYMM_SIGNED, -3, 0, 126",
+    "TENSOR_INT32, 0, 2147483647, TENSOR_QUANT8_ASYMM_SIGNED, 127, 0, 127",
+    "TENSOR_INT32, 0, -2147483648, TENSOR_QUANT8_ASYMM_SIGNED, -128, 0, -128",
+    "TENSOR_INT32, 0, 2147483647, TENSOR_QUANT8_ASYMM, 255, 0, 255",
+    "TENSOR_INT32, 0, -2147483648, TENSOR_QUANT8_ASYMM, 255, 0, 0",
+    "TENSOR_INT32, 0, 65535, TENSOR_QUANT16_SYMM, 0, 0, 32767",
+    "TENSOR_INT32, 0, -65538, TENSOR_QUANT16_SYMM, 0, 0, -32768",
+    "TENSOR_INT32, 0, -65535, TENSOR_QUANT16_SYMM, 0, 0, -32767",
+    "TENSOR_QUANT8_ASYMM, 128, 0, TENSOR_INT32, 0, 0, -64",
+    "TENSOR_QUANT8_ASYMM, 0, 255, TENSOR_INT32, 0, 8, 32640",
+    "TENSOR_QUANT8_ASYMM_SIGNED, -128, 127, TENSOR_QUANT16_SYMM, 0, 0, 128",
+    "TENSOR_QUANT8_ASYMM_SIGNED, 127, -128, TENSOR_QUANT16_SYMM, 0, 0, -127",
+    "TENSOR_QUANT16_SYMM, 0, -32768, TENSOR_QUANT8_ASYMM, 10, 1, 0",
+    "TENSOR_QUANT16_SYMM, 0, 20, TENSOR_QUANT8_ASYMM, 10, 1, 30",
+    "TENSOR_QUANT8_ASYMM, 200, 201, TENSOR_QUANT8_ASYMM_SIGNED, -100, 1, -99"
+  })
+  void otherTypesAreReadAndWritten(
+      OperandCode from, int origin, int value, OperandCode to, int zeroPoint, int shift, int result)
+      throws Exception {
+    try (TestGraph graph = new TestGraph();
+        CpuDevice cpu = new CpuDevice("1.0.0")) {
+      graph.operation(
+          ThalamusExtension.RESCALE,
+          List.of(
+              graph.input(from, quantization(from, origin), 1),
+              graph.int32(1 << 30),
+              graph.int32(shift)),
+          graph.output(to, quantization(to, zeroPoint), 1));
+      int size = Elements.of(from).size();
+      byte[] data = Arrays.copyOf(TestGraph.bytes(value), size);
+      assertArrayEquals(
+          Arrays.copyOf(TestGraph.bytes(result), Elements.of(to).size()),
+          TestGraph.run(cpu, graph.model(), data));
+    }
+  }
+
+  private static Quantization quantization(OperandCode type, int zeroPoint) {
+    return type == TENSOR_INT32 ? NONE : Quantization.of(0.1f, zeroPoint);
   }
 
   /** A factor may come with the request, and is checked then. */

@@ -5,6 +5,7 @@ import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import static io.thalamus.model.Quantization.NONE;
@@ -19,19 +20,37 @@ import static io.thalamus.x86.RandomGraphs.one;
 import static io.thalamus.x86.RandomGraphs.shape;
 import static io.thalamus.x86.RandomGraphs.special;
 
+import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.Quantization;
+import io.thalamus.operations.IntRange;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.check.TestGraph;
 import io.thalamus.x86.asm.Level;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Operations on random shapes, each call between guard pages, against the reference. */
 class FloatOperationsTest {
+  private static final List<OperandCode> INTEGERS =
+      List.of(TENSOR_INT32, TENSOR_QUANT16_SYMM, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED);
+
+  private static Quantization quantization(OperandCode type, Random random) {
+    return switch (type) {
+      case TENSOR_INT32 -> NONE;
+      case TENSOR_QUANT16_SYMM -> Quantization.of(0.1f, 0);
+      default -> {
+        IntRange range = IntRange.of(type);
+        yield Quantization.of(0.1f, random.nextInt(range.min(), range.max() + 1));
+      }
+    };
+  }
+
   @ParameterizedTest
   @EnumSource(names = {"AVX2", "AVX512"})
   void functionsOfOneNumberAreNearTheReference(Level level) throws Exception {
@@ -132,14 +151,18 @@ class FloatOperationsTest {
           int any = random.nextInt(1 << 30, Integer.MAX_VALUE);
           int multiplier = one(random, List.of(0, 1 << 30, Integer.MAX_VALUE, any, any));
           int shift = one(random, List.of(0, -1, -2, -31, 5, random.nextInt(-31, 31)));
+          OperandCode from = one(random, INTEGERS);
+          OperandCode to = one(random, INTEGERS);
           graph.operation(
               ThalamusExtension.RESCALE,
               List.of(
-                  graph.input(TENSOR_INT32, NONE, shape),
+                  graph.input(from, quantization(from, random), shape),
                   graph.int32(multiplier),
                   graph.int32(shift)),
-              graph.output(TENSOR_INT32, NONE, shape));
-          return new byte[][] {TestGraph.bytes(numbers)};
+              graph.output(to, quantization(to, random), shape));
+          byte[] data = TestGraph.bytes(numbers);
+          int size = Elements.of(from).size();
+          return new byte[][] {Arrays.copyOf(data, RandomGraphs.count(shape) * size)};
         });
   }
 
@@ -354,12 +377,20 @@ class FloatOperationsTest {
         0,
         (graph, random) -> {
           OperandCode type =
-              one(random, List.of(TENSOR_FLOAT32, TENSOR_INT32, TENSOR_FLOAT16, TENSOR_BOOL8));
+              one(
+                  random,
+                  List.of(
+                      TENSOR_FLOAT32,
+                      TENSOR_INT32,
+                      TENSOR_FLOAT16,
+                      TENSOR_BOOL8,
+                      TENSOR_QUANT16_SYMM));
+          Quantization of = type == TENSOR_QUANT16_SYMM ? Quantization.of(0.1f, 0) : NONE;
           int[] shape = shape(random);
-          int x = graph.input(type, NONE, shape);
+          int x = graph.input(type, of, shape);
           byte[] values =
               switch (type) {
-                case TENSOR_FLOAT16 -> halves(random, shape);
+                case TENSOR_FLOAT16, TENSOR_QUANT16_SYMM -> halves(random, shape);
                 case TENSOR_BOOL8 -> bytes(random, 2, shape);
                 default -> floats(random, 5, shape);
               };
@@ -372,7 +403,7 @@ class FloatOperationsTest {
                       TestGraph.bytes(random.nextInt(2), 2 + random.nextInt(2)),
                       2);
               graph.operation(
-                  ThalamusExtension.REVERSE, List.of(x, axes), graph.output(type, NONE, shape));
+                  ThalamusExtension.REVERSE, List.of(x, axes), graph.output(type, of, shape));
             }
             case 1 -> {
               int[] padded = shape.clone();
@@ -385,17 +416,17 @@ class FloatOperationsTest {
               graph.operation(
                   ThalamusExtension.MIRROR_PAD,
                   List.of(x, pads, graph.int32(random.nextInt(2))),
-                  graph.output(type, NONE, padded));
+                  graph.output(type, of, padded));
             }
             case 2 -> {
-              int y = graph.input(type, NONE, shape);
+              int y = graph.input(type, of, shape);
               int[] joined = shape.clone();
               int axis = random.nextInt(4);
               joined[axis] *= 2;
               graph.operation(
                   ThalamusExtension.CONCATENATION,
                   List.of(x, y, graph.int32(axis)),
-                  graph.output(type, NONE, joined));
+                  graph.output(type, of, joined));
               return new byte[][] {values, values};
             }
             default -> {
@@ -410,7 +441,7 @@ class FloatOperationsTest {
               graph.operation(
                   ThalamusExtension.AS_STRIDED,
                   List.of(x, dimensions, steps, graph.int32(3 * one)),
-                  graph.output(type, NONE, 3, 2, 4));
+                  graph.output(type, of, 3, 2, 4));
             }
           }
           return new byte[][] {values};

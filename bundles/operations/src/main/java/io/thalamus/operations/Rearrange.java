@@ -7,6 +7,7 @@ import static io.thalamus.model.FeatureLevel.V1_2;
 import static io.thalamus.model.OperandCode.FLOAT16;
 import static io.thalamus.model.OperandCode.INT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
 import static io.thalamus.operations.Argument.argument;
 import static io.thalamus.operations.Argument.data;
 import static io.thalamus.operations.ArgumentType.ELEMENT;
@@ -17,7 +18,6 @@ import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
-import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Moves.Part;
 import java.util.ArrayList;
@@ -126,12 +126,15 @@ public final class Rearrange {
   }
 
   /** Inputs that are quantized otherwise than the output came with HAL 1.2. */
-  private static void checkConcatenation(OperationView operation, Check check) {
-    Quantization output = operation.output().quantization();
-    if (!operation.inputs().stream()
-        .limit(tensors(operation))
-        .allMatch(input -> input.quantization().equals(output))) {
-      check.atLeast(V1_2);
+  private static void checkConcatenation(OperationView operation, Check check)
+      throws ValidationException {
+    OperandView output = operation.output();
+    for (OperandView input : operation.inputs().subList(0, tensors(operation))) {
+      if (output.type() == TENSOR_QUANT16_SYMM) {
+        check.sameQuantization(input, output);
+      } else if (!input.quantization().equals(output.quantization())) {
+        check.atLeast(V1_2);
+      }
     }
   }
 

@@ -2,6 +2,7 @@
 package io.thalamus.operations;
 
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -15,6 +16,7 @@ import io.thalamus.operations.Requantization.Rounding;
 import io.thalamus.operations.extension.Elementwise.Rescaled;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.List;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -44,8 +46,29 @@ class RescaleTest {
         OperationCatalog.standard().find(ThalamusExtension.RESCALE).orElseThrow();
     assertEquals(List.of(SHAPE), definition.infer(operation));
     assertEquals(
-        new Rescaled(new Requantization(multiplier, shift, Rounding.DOUBLE)),
+        new Rescaled(
+            new Requantization(multiplier, shift, Rounding.DOUBLE),
+            0,
+            new IntRange(Integer.MIN_VALUE, Integer.MAX_VALUE),
+            0),
         definition.resolve(operation));
+  }
+
+  /** No device brings 16 bits to another scale on the way. */
+  @Test
+  void wordsAreConcatenatedInOneScaleAlone() {
+    SubgraphBuilder graph = new SubgraphBuilder();
+    int first = graph.input("x", TENSOR_QUANT16_SYMM, SHAPE, Quantization.of(0.1f, 0));
+    int second = graph.input("y", TENSOR_QUANT16_SYMM, SHAPE, Quantization.of(0.2f, 0));
+    int output = graph.output("z", TENSOR_QUANT16_SYMM, Shape.of(4, 3), Quantization.of(0.1f, 0));
+    graph.operation(
+        ThalamusExtension.CONCATENATION, List.of(first, second, graph.int32(0)), List.of(output));
+    Model model = Model.of(graph.build(List.of(first, second), List.of(output)));
+    ValidationException refused =
+        assertThrows(
+            ValidationException.class,
+            () -> new ModelValidator(OperationCatalog.standard()).validate(model));
+    assertTrue(refused.getMessage().contains("scale and zero point differ"), refused.getMessage());
   }
 
   @ParameterizedTest

@@ -73,7 +73,7 @@ final class GraphRun {
           case "EQUAL" -> paired(operation, (a, b) -> a == b ? 1 : 0);
           case "NOT_EQUAL" -> paired(operation, (a, b) -> a == b ? 0 : 1);
           case "RIGHT_SHIFT" -> paired(operation, (a, b) -> (int) a >> (int) b);
-          case "RESCALE" -> rescaled(inputs);
+          case "RESCALE" -> rescaled(inputs, operand(output));
           case "SELECT" -> selected(inputs);
           case "AS_STRIDED" -> strided(inputs);
           case "CONCATENATION" -> joined(inputs);
@@ -123,9 +123,18 @@ final class GraphRun {
     return result;
   }
 
-  private double[] rescaled(List<Integer> inputs) {
+  private double[] rescaled(List<Integer> inputs, Operand output) {
     double factor = Math.scalb(values(inputs.get(1))[0], (int) values(inputs.get(2))[0] - 31);
-    return mapped(inputs.getFirst(), x -> IntegerOracle.product((int) x, factor));
+    int from = operand(inputs.getFirst()).quantization().zeroPoint();
+    int to = output.quantization().zeroPoint();
+    Elements elements = Elements.of(output.type());
+    return mapped(
+        inputs.getFirst(),
+        x ->
+            Math.clamp(
+                to + (double) IntegerOracle.product((int) x - from, factor),
+                elements.least(),
+                elements.most()));
   }
 
   private double[] selected(List<Integer> inputs) {

@@ -2,6 +2,9 @@
 package io.thalamus.cpu.extension;
 
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.cpu.ElementKernels;
 import io.thalamus.cpu.PairKernels;
@@ -55,9 +58,11 @@ final class Elementwise {
         .add(
             ThalamusExtension.RESCALE,
             operation ->
-                ElementKernels.stored(
-                    operation, operation.parameters(Rescaled.class).factor()::apply),
-            TENSOR_INT32);
+                ElementKernels.stored(operation, operation.parameters(Rescaled.class)::apply),
+            TENSOR_INT32,
+            TENSOR_QUANT16_SYMM,
+            TENSOR_QUANT8_ASYMM,
+            TENSOR_QUANT8_ASYMM_SIGNED);
     even(table, ThalamusExtension.ADD, Float::sum);
     even(table, ThalamusExtension.SUB, (a, b) -> a - b);
     even(table, ThalamusExtension.MUL, (a, b) -> a * b);

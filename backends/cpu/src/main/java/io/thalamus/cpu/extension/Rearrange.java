@@ -5,6 +5,7 @@ import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
@@ -23,6 +24,7 @@ final class Rearrange {
     TENSOR_FLOAT16,
     TENSOR_INT32,
     TENSOR_BOOL8,
+    TENSOR_QUANT16_SYMM,
     TENSOR_QUANT8_ASYMM,
     TENSOR_QUANT8_ASYMM_SIGNED
   };

@@ -15,11 +15,8 @@ import io.thalamus.operations.IntRange;
 import io.thalamus.operations.LookupTable;
 import io.thalamus.operations.OperationParameters;
 import io.thalamus.operations.OperationView;
-import io.thalamus.operations.Requantization;
-import io.thalamus.operations.extension.Elementwise.Rescaled;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.kernel.Clamp;
-import io.thalamus.simd.kernel.Factor;
 import io.thalamus.simd.kernel.Functions;
 import io.thalamus.simd.kernel.Functions.Kind;
 import io.thalamus.simd.program.Budget;
@@ -60,17 +57,7 @@ public final class Activation {
             },
             TENSOR_FLOAT32)
         .add(OperationCode.ABS, Activation::isPossible, magnitude(true), TENSOR_INT32)
-        .add(OperationCode.NEG, Activation::isPossible, magnitude(false), TENSOR_INT32)
-        .add(
-            ThalamusExtension.RESCALE,
-            operation -> isPossible(operation) && operation.hasValues(1),
-            (node, tensors, budget) -> {
-              Tensor output = tensors.output(node);
-              Requantization factor = node.operation().parameters(Rescaled.class).factor();
-              Span span = Span.of(output.size(), 2, budget);
-              return new Scaled(factor, tensors.input(node, 0), output, span);
-            },
-            TENSOR_INT32);
+        .add(OperationCode.NEG, Activation::isPossible, magnitude(false), TENSOR_INT32);
     for (OperationCode code :
         new OperationCode[] {
           OperationCode.RELU,
@@ -147,24 +134,6 @@ public final class Activation {
         int value = in[from + i];
         out[to + i] = isAbsolute ? Math.abs(value) : -value;
       }
-    }
-  }
-
-  /** Integers times a factor. */
-  private record Scaled(Requantization factor, Tensor input, Tensor output, Span span)
-      implements SpanStep {
-    @Override
-    public void run(Frame frame, Scratch scratch, int tile) {
-      int first = span.first(tile);
-      Factor.twice(
-          frame.isScalar,
-          factor.multiplier(),
-          factor.shift(),
-          frame.ints(input),
-          input.offset() + first,
-          frame.ints(output),
-          output.offset() + first,
-          span.end(tile) - first);
     }
   }
 

@@ -27,6 +27,7 @@ final class Moving {
     OperandCode.TENSOR_FLOAT32,
     OperandCode.TENSOR_INT32,
     OperandCode.TENSOR_BOOL8,
+    OperandCode.TENSOR_QUANT16_SYMM,
     OperandCode.TENSOR_QUANT8_ASYMM,
     OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
   };
@@ -129,6 +130,8 @@ final class Moving {
           floats(floats, from[i], (float[]) out, to[i]);
         } else if (in instanceof int[] ints) {
           ints(ints, from[i], (int[]) out, to[i]);
+        } else if (in instanceof short[] shorts) {
+          shorts(shorts, from[i], (short[]) out, to[i]);
         } else {
           bytes((byte[]) in, from[i], (byte[]) out, to[i]);
         }
@@ -142,6 +145,12 @@ final class Moving {
     }
 
     private void ints(int[] in, int source, int[] out, int target) {
+      for (int i = 0; i < length; i++) {
+        out[target + i * toStride] = in[source + i * fromStride];
+      }
+    }
+
+    private void shorts(short[] in, int source, short[] out, int target) {
       for (int i = 0; i < length; i++) {
         out[target + i * toStride] = in[source + i * fromStride];
       }
@@ -188,6 +197,7 @@ final class Moving {
           case float[] floats ->
               Arrays.fill(floats, output.offset(), end, Float.intBitsToFloat(bits));
           case int[] ints -> Arrays.fill(ints, output.offset(), end, bits);
+          case short[] shorts -> Arrays.fill(shorts, output.offset(), end, (short) bits);
           case Object bytes -> Arrays.fill((byte[]) bytes, output.offset(), end, (byte) bits);
         }
       }

@@ -22,6 +22,7 @@ public final class Quantize {
 
   /** Adds the operations to a table. */
   public static void register(OperationTable.Builder<Lowering> table) {
+    Rescale.register(table);
     table
         .add(
             OperationCode.DEQUANTIZE,

@@ -72,6 +72,11 @@ public final class Frame implements Tiles {
     return (byte[]) array(tensor);
   }
 
+  /** Returns the array of a tensor of 16-bit integers. */
+  public short[] shorts(Tensor tensor) {
+    return (short[]) array(tensor);
+  }
+
   /** Returns the array of a tensor of 32-bit integers. */
   public int[] ints(Tensor tensor) {
     return (int[]) array(tensor);

@@ -22,15 +22,16 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Predicate;
 
-/** Elements made elements of another type: CAST. */
+/** Elements made elements of another type: CAST, and RESCALE. */
 public final class Casting {
   /** Elements of a call: some tens of microseconds. */
   private static final int LONGEST = 1 << 16;
 
   private Casting() {}
 
-  /** Adds the operation to a table. */
+  /** Adds the operations to a table. */
   public static void register(OperationTable.Builder<Lowering> table) {
+    Rescaling.register(table);
     table.add(
         OperationCode.CAST,
         Casting::isPossible,

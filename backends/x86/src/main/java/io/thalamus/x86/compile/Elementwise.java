@@ -12,14 +12,11 @@ import io.thalamus.operations.Elementwise.Plain;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
-import io.thalamus.operations.Requantization;
 import io.thalamus.operations.ResolvedOperation;
-import io.thalamus.operations.extension.Elementwise.Rescaled;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.x86.compile.ElementChain.Tensor;
 import io.thalamus.x86.kernel.ElementFunction;
 import io.thalamus.x86.kernel.ElementFunction.Paired;
-import io.thalamus.x86.kernel.ElementFunction.Scaled;
 import io.thalamus.x86.kernel.ElementFunction.Single;
 import io.thalamus.x86.kernel.FunctionSource;
 import io.thalamus.x86.kernel.Mapped;
@@ -83,11 +80,6 @@ public final class Elementwise {
         TENSOR_INT32);
     integers(table, OperationCode.ABS, Kind.INT_ABS);
     integers(table, OperationCode.NEG, Kind.INT_NEG);
-    table.add(
-        ThalamusExtension.RESCALE,
-        operation -> Sizes.isPossible(operation.input(0)) && operation.hasValues(1),
-        new ElementLowering(Elementwise::scaled),
-        TENSOR_INT32);
     clamp(table, OperationCode.RELU, FusedActivation.RELU);
     clamp(table, OperationCode.RELU1, FusedActivation.RELU1);
     clamp(table, OperationCode.RELU6, FusedActivation.RELU6);
@@ -192,11 +184,6 @@ public final class Elementwise {
     return operation.parameters() instanceof Plain plain
         ? plain.activation()
         : FusedActivation.NONE;
-  }
-
-  private static ElementFunction scaled(ResolvedOperation operation) {
-    Requantization factor = operation.parameters(Rescaled.class).factor();
-    return new Scaled(factor.multiplier(), factor.shift());
   }
 
   /** Powers by numbers that are common go without logarithms. */

@@ -30,6 +30,7 @@ public final class Moving {
     OperandCode.TENSOR_FLOAT16,
     OperandCode.TENSOR_INT32,
     OperandCode.TENSOR_BOOL8,
+    OperandCode.TENSOR_QUANT16_SYMM,
     OperandCode.TENSOR_QUANT8_ASYMM,
     OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
   };

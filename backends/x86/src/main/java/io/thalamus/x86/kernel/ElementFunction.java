@@ -2,6 +2,9 @@
 package io.thalamus.x86.kernel;
 
 import io.thalamus.operations.FusedActivation;
+import io.thalamus.operations.IntRange;
+import io.thalamus.operations.extension.Elementwise.Rescaled;
+import io.thalamus.x86.asm.Address;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.asm.Length;
@@ -75,13 +78,8 @@ public sealed interface ElementFunction {
     }
   }
 
-  /**
-   * An integer times a factor, rounded as a product and again where it is shifted to the right.
-   *
-   * @param multiplier a mantissa of 31 bits
-   * @param shift to the left, or to the right where it is negative
-   */
-  record Scaled(int multiplier, int shift) implements ElementFunction {
+  /** An integer times a factor that rounds twice, within the range of another type. */
+  record Scaled(Rescaled rescaled) implements ElementFunction {
     @Override
     public int operands() {
       return 1;
@@ -99,10 +97,12 @@ public sealed interface ElementFunction {
 
     /** Returns what is done before the second rounding, for which an element has no bit left. */
     private Rescale product() {
-      Factor factor = new Factor(Math.max(shift, 0), multiplier, 1L << 31, 0, 0);
+      int multiplier = rescaled.factor().multiplier();
+      int left = Math.max(rescaled.factor().shift(), 0);
+      Factor factor = new Factor(left, multiplier, 1L << 31, 0, 0);
       return new Rescale(
           false,
-          shift > 0,
+          left > 0,
           true,
           false,
           false,
@@ -121,13 +121,16 @@ public sealed interface ElementFunction {
     @Override
     public void emit(Emitter emitter, Vector result, List<Vector> operands, int scratch) {
       Assembler a = emitter.assembler();
-      if (!operands.getFirst().equals(result)) {
+      if (rescaled.origin() != 0) {
+        a.emit(Binary.VPSUBD, result, operands.getFirst(), all(emitter, rescaled.origin()));
+      } else if (!operands.getFirst().equals(result)) {
         a.emit(Move.VMOVUPS, result, operands.getFirst());
       }
       Rescale product = product();
       Vector sign = new Vector(result.length(), scratch);
       Vector other = new Vector(result.length(), scratch + 1);
       product.round(emitter, product.constants(emitter, result.length()), 0, result, sign, other);
+      int shift = rescaled.factor().shift();
       if (shift < 0) {
         a.emit(VectorShift.VPSRAD, sign, result, Integer.SIZE - 1);
         a.emit(Binary.VPADDD, result, result, sign);
@@ -136,9 +139,21 @@ public sealed interface ElementFunction {
         if (shift < -1) {
           a.emit(VectorShift.VPSRAD, result, result, -shift - 1);
         }
-        a.emit(Binary.VPADDD, result, result, emitter.all(Float.intBitsToFloat(1)));
+        a.emit(Binary.VPADDD, result, result, all(emitter, 1));
         a.emit(VectorShift.VPSRAD, result, result, 1);
       }
+      IntRange range = rescaled.range();
+      if (range.max() < Integer.MAX_VALUE) {
+        a.emit(Binary.VPMINSD, result, result, all(emitter, range.max()));
+        a.emit(Binary.VPMAXSD, result, result, all(emitter, range.min()));
+      }
+      if (rescaled.zeroPoint() != 0) {
+        a.emit(Binary.VPADDD, result, result, all(emitter, rescaled.zeroPoint()));
+      }
+    }
+
+    private static Address all(Emitter emitter, int value) {
+      return emitter.all(Float.intBitsToFloat(value));
     }
   }
 

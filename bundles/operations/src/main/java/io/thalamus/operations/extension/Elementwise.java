@@ -4,6 +4,7 @@ package io.thalamus.operations.extension;
 import static io.thalamus.model.FeatureLevel.V1_2;
 import static io.thalamus.model.OperandCode.INT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import static io.thalamus.operations.Argument.argument;
@@ -11,7 +12,10 @@ import static io.thalamus.operations.Argument.data;
 import static io.thalamus.operations.ArgumentType.T;
 
 import io.thalamus.model.ExtensionOperationType;
+import io.thalamus.model.OperandCode;
 import io.thalamus.operations.ElementwiseDefinition;
+import io.thalamus.operations.IntRange;
+import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationDefinition;
 import io.thalamus.operations.OperationParameters;
 import io.thalamus.operations.OperationView;
@@ -27,6 +31,10 @@ import java.util.stream.Stream;
 /** Functions of two tensors with broadcasting, and of one with a factor: RESCALE. */
 public final class Elementwise {
   private static final TypeLevels NUMBERS = TypeLevels.floats(V1_2).andSince(V1_2, TENSOR_INT32);
+
+  private static final OperandCode[] INTEGERS = {
+    TENSOR_INT32, TENSOR_QUANT16_SYMM, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED
+  };
 
   private static final int LEAST_MANTISSA = 1 << 30;
   private static final int LEAST_SHIFT = -31;
@@ -49,15 +57,15 @@ public final class Elementwise {
                     ThalamusExtension.RESCALE,
                     Signature.since(V1_2)
                         .inputs(
-                            data("input", TypeLevels.since(V1_2, TENSOR_INT32)),
+                            data("input", TypeLevels.since(V1_2, INTEGERS)),
                             argument("multiplier", INT32),
                             argument("shift", INT32))
-                        .outputs(argument("output", T).shapedAs("input")),
-                    Elementwise::factor)
+                        .outputs(argument("output", INTEGERS).shapedAs("input")),
+                    Elementwise::rescaled)
                 .checkedBy(
                     (operation, _) -> {
                       if (operation.hasValues(1)) {
-                        factor(operation);
+                        rescaled(operation);
                       }
                     }));
     return Stream.concat(
@@ -120,13 +128,22 @@ public final class Elementwise {
   }
 
   /**
-   * The parameters of RESCALE.
+   * The parameters of RESCALE. Immutable.
    *
    * @param factor of all elements, which rounds twice
+   * @param origin the zero point of the input
+   * @param range of results around their zero point
+   * @param zeroPoint of the output
    */
-  public record Rescaled(Requantization factor) implements OperationParameters {}
+  public record Rescaled(Requantization factor, int origin, IntRange range, int zeroPoint)
+      implements OperationParameters {
+    /** Returns the stored result of a stored element. */
+    public int apply(int stored) {
+      return range.clamp(factor.apply(stored - origin)) + zeroPoint;
+    }
+  }
 
-  private static Rescaled factor(OperationView operation) throws ValidationException {
+  private static Rescaled rescaled(OperationView operation) throws ValidationException {
     int multiplier = operation.input(1).int32();
     int shift = operation.input(2).int32();
     if (multiplier != 0 && multiplier < LEAST_MANTISSA) {
@@ -137,7 +154,14 @@ public final class Elementwise {
       throw new ValidationException(
           "the shift must be from " + LEAST_SHIFT + " to " + LARGEST_SHIFT + ", but is " + shift);
     }
-    return new Rescaled(new Requantization(multiplier, shift, Rounding.DOUBLE));
+    OperandView output = operation.output();
+    int zeroPoint = output.zeroPoint();
+    IntRange stored = IntRange.of((OperandCode) output.type());
+    return new Rescaled(
+        new Requantization(multiplier, shift, Rounding.DOUBLE),
+        operation.input(0).zeroPoint(),
+        new IntRange(stored.min() - zeroPoint, stored.max() - zeroPoint),
+        zeroPoint);
   }
 
   private static OperationParameters squareParameters(OperationView operation) {

@@ -7,6 +7,7 @@ import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
+import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import static io.thalamus.operations.Argument.argument;
@@ -57,6 +58,7 @@ public final class Rearrange {
           TENSOR_FLOAT16,
           TENSOR_INT32,
           TENSOR_BOOL8,
+          TENSOR_QUANT16_SYMM,
           TENSOR_QUANT8_ASYMM,
           TENSOR_QUANT8_ASYMM_SIGNED);
 

@@ -211,11 +211,13 @@ public final class ThalamusExtension {
   public static final ExtensionOperationType SCATTER_ND = type(31, "SCATTER_ND");
 
   /**
-   * Integers in another scale, as TensorFlow Lite's MultiplyByQuantizedMultiplier has them: shifted
-   * to the left, of which 32 bits are kept; times a mantissa of 31 bits by 2^31, to the nearest
-   * integer, of two that are as near the larger one; shifted to the right, to the nearest integer,
-   * of two that are as near the one farther from 0. Inputs: a tensor; INT32 the mantissa, 0 or from
-   * 2^30 on; INT32 the shift from -31 to 30, to the left where it is positive.
+   * Integers in another scale, as TensorFlow Lite's MultiplyByQuantizedMultiplier has them: less
+   * their zero point; shifted to the left, of which 32 bits are kept; times a mantissa of 31 bits
+   * by 2^31, to the nearest integer, of two that are as near the larger one; shifted to the right,
+   * to the nearest integer, of two that are as near the one farther from 0; with the zero point of
+   * the output, the nearest integer that its type stores. Scales do not count, and TENSOR_INT32 has
+   * the zero point 0. Inputs: a tensor; INT32 the mantissa, 0 or from 2^30 on; INT32 the shift from
+   * -31 to 30, to the left where it is positive.
    */
   public static final ExtensionOperationType RESCALE = type(32, "RESCALE");
 

@@ -65,7 +65,8 @@ final class ElementKinds {
     for (var op : List.of(ThalamusExtension.BITWISE_XOR, ThalamusExtension.RIGHT_SHIFT)) {
       kinds.add(Evaluator.name(op), INTS, g -> g.add(pair(g), new Out(g.type())));
     }
-    kinds.add(Evaluator.name(ThalamusExtension.RESCALE), INTS, ElementKinds::rescale);
+    kinds.add(
+        Evaluator.name(ThalamusExtension.RESCALE), union(INTS, QUANTIZED), ElementKinds::rescale);
     kinds.add("SELECT", union(NUMBERS, INTS), ElementKinds::select);
     kinds.add(ThalamusExtension.QUANTIZE, FLOATS, ElementKinds::quantize);
     kinds.add("DEQUANTIZE", QUANTIZED, ElementKinds::dequantize);
@@ -165,11 +166,19 @@ final class ElementKinds {
 
   /** Any integers are moved to the right until they are small, and small ones either way. */
   private static boolean rescale(Growth g) {
-    boolean isAny = g.oneIn(2);
+    boolean isAny = g.type() == OperandCode.TENSOR_INT32 && g.oneIn(2);
     int in =
         isAny ? g.graph().leaf(g.type(), g.graph().shape(g.between(1, 4)), Range.WHOLE) : g.pick();
     int multiplier = g.oneIn(16) ? 0 : g.between(1 << 30, Integer.MAX_VALUE);
-    return g.add(in, g.graph().int32(multiplier), g.number(-31, isAny ? -11 : 14));
+    List<Integer> inputs =
+        List.of(in, g.graph().int32(multiplier), g.number(-31, isAny ? -11 : 14));
+    List<OperandCode> to =
+        List.of(
+            OperandCode.TENSOR_INT32,
+            OperandCode.TENSOR_QUANT8_ASYMM,
+            OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
+    OperandCode target = to.get(g.random().nextInt(to.size()));
+    return g.add(inputs, new Out(target, Quant.random(target, g.random())));
   }
 
   private static boolean select(Growth g) {

@@ -40,6 +40,13 @@ final class OperandTypeFaults {
 
   private static final String NON_ZERO = Evaluator.name(ThalamusExtension.NON_ZERO);
   private static final String MATMUL_INTEGER = Evaluator.name(ThalamusExtension.MATMUL_INTEGER);
+  private static final String RESCALE = Evaluator.name(ThalamusExtension.RESCALE);
+  private static final Set<OperandCode> RESCALED =
+      EnumSet.of(
+          OperandCode.TENSOR_INT32,
+          OperandCode.TENSOR_QUANT16_SYMM,
+          OperandCode.TENSOR_QUANT8_ASYMM,
+          OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
   private static final Set<OperandCode> FOUND =
       EnumSet.of(OperandCode.TENSOR_FLOAT32, OperandCode.TENSOR_INT32, OperandCode.TENSOR_BOOL8);
 
@@ -95,6 +102,9 @@ final class OperandTypeFaults {
                 is(operation, 0, operand) && FOUND.contains(type);
             case String name when name.equals(MATMUL_INTEGER) ->
                 !isOutput(operation, operand) && ASYMMETRIC.contains(type);
+            case String name when name.equals(RESCALE) ->
+                (is(operation, 0, operand) || isOutput(operation, operand))
+                    && RESCALED.contains(type);
             default -> false;
           };
       if (legal) {

@@ -2,6 +2,7 @@
 package io.thalamus.tck.reference;
 
 import io.thalamus.model.Elements;
+import io.thalamus.model.OperandCode;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.Map;
 import java.util.function.DoubleUnaryOperator;
@@ -127,7 +128,8 @@ final class Activations {
   private static Result rescaled(Call call) {
     int multiplier = call.int32(1);
     int shift = call.int32(2);
-    Bounds in = call.in(0).real();
+    Tensor input = call.in(0);
+    Bounds in = input.stored().monotone(value -> value - input.zeroPoint());
     Bounds out = in.monotone(value -> rescaled((int) value, multiplier, shift));
     for (int i = 0; i < in.size(); i++) {
       double most = Math.scalb(Math.max(-in.low()[i], in.high()[i]), Math.max(shift, 0));
@@ -135,7 +137,8 @@ final class Activations {
         out.set(i, Integer.MIN_VALUE, out.middle()[i], Integer.MAX_VALUE);
       }
     }
-    return Result.exact(call.in(0).shape(), out);
+    int zeroPoint = call.out(0).zeroPoint();
+    return stored(call, out.monotone(value -> value + zeroPoint));
   }
 
   /** A number times a mantissa of 31 bits, halves up, by a power of two, halves away from 0. */
@@ -148,23 +151,25 @@ final class Activations {
 
   /** Stored numbers are cast, whatever they stand for: towards zero, into the type's range. */
   private static Result cast(Call call) {
+    Bounds stored = call.in(0).stored();
+    return switch (call.type()) {
+      case TENSOR_FLOAT32, TENSOR_FLOAT16 -> Result.rounded(call.in(0).shape(), stored);
+      case TENSOR_BOOL8 -> Result.exact(call.in(0).shape(), stored);
+      default ->
+          stored(call, stored.monotone(value -> value < 0 ? Math.ceil(value) : Math.floor(value)));
+    };
+  }
+
+  /** The nearest numbers that the type of the output stores, as what they stand for there. */
+  private static Result stored(Call call, Bounds whole) {
     Call.Output output = call.out(0);
     Elements elements = Elements.of(output.type());
-    Bounds stored = call.in(0).stored();
-    int[] shape = call.in(0).shape();
-    Bounds cut =
-        stored.monotone(
+    double scale = output.type() == OperandCode.TENSOR_INT32 ? 1 : output.scale();
+    return Result.exact(
+        call.in(0).shape(),
+        whole.monotone(
             value ->
-                Math.clamp(
-                    value < 0 ? Math.ceil(value) : Math.floor(value),
-                    elements.least(),
-                    elements.most()));
-    return switch (output.type()) {
-      case TENSOR_FLOAT32, TENSOR_FLOAT16 -> Result.rounded(shape, stored);
-      case TENSOR_BOOL8 -> Result.exact(shape, stored);
-      case TENSOR_INT32 -> Result.exact(shape, cut);
-      default ->
-          Result.exact(shape, cut.monotone(value -> output.scale() * (value - output.zeroPoint())));
-    };
+                scale
+                    * (Math.clamp(value, elements.least(), elements.most()) - output.zeroPoint())));
   }
 }

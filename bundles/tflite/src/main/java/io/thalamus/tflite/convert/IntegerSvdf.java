@@ -4,7 +4,6 @@ package io.thalamus.tflite.convert;
 import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
@@ -98,19 +97,13 @@ final class IntegerSvdf {
 
   private void emit() {
     OperandCode type = TensorTypes.code(state);
-    int zeroPoint = TensorTypes.zeroPoint(state, 0);
-    int latest =
-        ScaledIntegers.within(
-            node, scaled(products(), node.input(0), features, state), type, zeroPoint);
+    int latest = node.temporary(type, Shape.of(batch, filters), TensorTypes.quantization(state));
+    scale(products(), node.input(0), features, state, latest);
     int next = moved(latest);
-    keep(next, type);
-    int sums = sums(next, zeroPoint);
-    int result = scaled(sums, state, times, node.output(0));
-    int output = node.out(0);
-    int zero = node.operand(output).quantization().zeroPoint();
-    OperandCode outputType = OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-    int stored = ScaledIntegers.within(node, result, outputType, zero);
-    node.emit(ThalamusExtension.CAST, output, stored);
+    node.model()
+        .variables()
+        .keep(state, Reshape.reshaped(node, next, Shape.of(batch, filters * memory)));
+    scale(sums(next), state, times, node.output(0), node.out(0));
   }
 
   /** The inputs weighted, for each filter. */
@@ -135,10 +128,11 @@ final class IntegerSvdf {
   }
 
   /** Sums of products of two tensors in the scale of a third; TensorFlow Lite divides floats. */
-  private int scaled(int sums, FlatTensor first, FlatTensor second, FlatTensor result) {
+  private void scale(
+      int sums, FlatTensor first, FlatTensor second, FlatTensor result, int operand) {
     float product = TensorTypes.checkedScale(first, 0) * TensorTypes.checkedScale(second, 0);
     float factor = product / TensorTypes.checkedScale(result, 0);
-    return ScaledIntegers.times(node, sums, ScaledIntegers.factor(factor));
+    ScaledIntegers.emit(node, sums, ScaledIntegers.factor(factor), operand);
   }
 
   /** The memory of each filter without its first value, and with the latest one at its end. */
@@ -148,38 +142,31 @@ final class IntegerSvdf {
       return column;
     }
     int kept = node.model().variables().keptAsStored(node, state);
-    int stored = ScaledIntegers.stored(node, kept);
     Shape shape = Shape.of(batch * filters, memory - 1);
-    int rest = node.temporary(node.operand(stored), shape);
-    Strided.emit(node, stored, shape, 1, new long[] {memory, 1}, rest);
-    int next =
-        node.compute(
-            ThalamusExtension.CONCATENATION,
-            node.operand(stored),
-            Shape.of(batch * filters, memory),
-            rest,
-            column,
-            node.int32(1));
-    return next;
-  }
-
-  private void keep(int next, OperandCode type) {
-    int row = Reshape.reshaped(node, next, Shape.of(batch, filters * memory));
-    Quantization quantization = TensorTypes.quantization(state);
-    int stored = node.temporary(type, node.operand(row).shape(), quantization);
-    node.emit(ThalamusExtension.CAST, stored, row);
-    node.model().variables().keep(state, stored);
+    int rest = node.temporary(node.operand(kept), shape);
+    Strided.emit(node, kept, shape, 1, new long[] {memory, 1}, rest);
+    return node.compute(
+        ThalamusExtension.CONCATENATION,
+        node.operand(column),
+        Shape.of(batch * filters, memory),
+        rest,
+        column,
+        node.int32(1));
   }
 
   /** The memories weighted by time, of all filters of a unit. */
-  private int sums(int next, int zeroPoint) {
+  private int sums(int next) {
+    int zeroPoint = TensorTypes.zeroPoint(state, 0);
     int units = filters / rank;
     int width = rank * memory;
     int[] weights = node.constants().stored(times);
     for (int i = 0; i < weights.length; i++) {
       bias[i / width] -= zeroPoint * weights[i];
     }
-    int first = Reshape.reshaped(node, next, Shape.of(batch, units, 1, width));
+    int wide =
+        node.compute(
+            ThalamusExtension.CAST, OperandCode.TENSOR_INT32, node.operand(next).shape(), next);
+    int first = Reshape.reshaped(node, wide, Shape.of(batch, units, 1, width));
     int sums =
         node.compute(
             ThalamusExtension.BATCH_MATMUL,

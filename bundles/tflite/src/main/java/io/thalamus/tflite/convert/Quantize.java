@@ -9,6 +9,7 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.IntRange;
+import io.thalamus.operations.Requantization;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tflite.file.FlatTensor;
 import org.tensorflow.lite.schema.BuiltinOperator;
@@ -166,27 +167,44 @@ final class Quantize {
     node.require(
         from.scales().length == 1 && to.scales().length == 1, "it has more than one scale");
     double factor = TensorTypes.checkedScale(from, 0) / (double) TensorTypes.checkedScale(to, 0);
-    int data = node.in(0);
-    int integers =
-        Wide16.isQuantized(from)
-            ? Wide16.integers(node.graph(), from, data)
-            : ScaledIntegers.moved(
-                node, ScaledIntegers.stored(node, data), -TensorTypes.zeroPoint(from, 0));
-    int scaled = ScaledIntegers.times(node, integers, ScaledIntegers.factor(factor));
+    int integers = node.in(0);
+    if (Wide16.isQuantized(from)) {
+      integers = Wide16.integers(node.graph(), from, integers);
+    } else if (ScaledIntegers.isQuantized32(from)) {
+      integers = moved(node, integers, -TensorTypes.zeroPoint(from, 0));
+    }
+    Requantization scale = ScaledIntegers.factor(factor);
+    if (FloatFallback.isQuantized(to)) {
+      ScaledIntegers.emit(node, integers, scale, node.out(0));
+      return;
+    }
+    Shape shape = node.operand(integers).shape();
+    int scaled = node.temporary(OperandCode.TENSOR_INT32, shape, Quantization.NONE);
+    ScaledIntegers.emit(node, integers, scale, scaled);
     if (ScaledIntegers.isQuantized32(to)) {
       node.require(TensorTypes.zeroPoint(to, 0) == 0, to.text() + " has a zero point");
       node.alias(0, scaled);
       return;
     }
-    boolean is16 = Wide16.isQuantized(to);
-    int zeroPoint = is16 ? Wide16.zeroPoint(to) : TensorTypes.zeroPoint(to, 0);
-    int within = ScaledIntegers.within(node, scaled, TensorTypes.code(to), zeroPoint);
-    if (is16) {
-      // Integers of 16 bits are on the grid: the graph takes them without rounding them again.
-      node.graph().alias(to, Wide16.real(node.graph(), to, within));
-      return;
-    }
-    node.emit(ThalamusExtension.CAST, node.out(0), within);
+    int zeroPoint = Wide16.zeroPoint(to);
+    int within = within(node, scaled, IntRange.of(OperandCode.TENSOR_QUANT16_SYMM), zeroPoint);
+    // Integers of 16 bits are on the grid: the graph takes them without rounding them again.
+    node.graph().alias(to, Wide16.real(node.graph(), to, within));
+  }
+
+  /** Returns the stored integers, within a range, of integers around their zero point. */
+  private static int within(Node node, int integers, IntRange range, int zeroPoint) {
+    int most = node.int32Vector(range.max() - zeroPoint);
+    int least = node.int32Vector(range.min() - zeroPoint);
+    int below = node.compute(OperationCode.MINIMUM, integers, integers, most);
+    return moved(node, node.compute(OperationCode.MAXIMUM, below, below, least), zeroPoint);
+  }
+
+  /** Returns integers that are larger by a number. */
+  private static int moved(Node node, int integers, int by) {
+    return by == 0
+        ? integers
+        : node.compute(OperationCode.ADD, integers, integers, node.int32Vector(by));
   }
 
   /** The quantization with which 8-bit integers of a type are those of a result, moved by 128. */

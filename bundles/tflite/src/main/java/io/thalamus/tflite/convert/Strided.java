@@ -21,6 +21,7 @@ final class Strided {
   static boolean isBeyond(Operand data) {
     return data.type() == OperandCode.TENSOR_INT32
         || data.type() == OperandCode.TENSOR_BOOL8
+        || data.type() == OperandCode.TENSOR_QUANT16_SYMM
         || data.shape().rank() > MAX_RANK;
   }
 
