@@ -4,6 +4,7 @@ package io.thalamus.integration;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -34,6 +35,11 @@ class LauncherTest {
 
   private Process start(Path command, Map<String, String> environment, String... arguments)
       throws IOException {
+    return builder(command, environment, arguments).start();
+  }
+
+  private ProcessBuilder builder(
+      Path command, Map<String, String> environment, String... arguments) {
     List<String> words = new ArrayList<>(List.of(command.toString()));
     words.addAll(List.of(arguments));
     ProcessBuilder builder = new ProcessBuilder(words).directory(directory.toFile());
@@ -41,7 +47,7 @@ class LauncherTest {
     // The tests' own JVM is one that will do.
     builder.environment().put("THALAMUS_JAVA_HOME", System.getProperty("java.home"));
     builder.environment().putAll(environment);
-    return builder.start();
+    return builder;
   }
 
   private static Outcome outcome(Process process) throws IOException, InterruptedException {
@@ -324,6 +330,37 @@ class LauncherTest {
     assertEquals(1, outcome.status());
     assertEquals(
         "thalamus: THALAMUS_JAVA_HOME=" + directory + " is not a JDK 25 or later\n", outcome.err());
+  }
+
+  @Test
+  void aResultThatIsLostIsAFailure() throws Exception {
+    Path full = Path.of("/dev/full");
+    assumeTrue(Files.exists(full));
+    for (String[] words : new String[][] {{"devices"}, {"--json", "devices"}, {"--version"}}) {
+      Process process = builder(START, Map.of(), words).redirectOutput(full.toFile()).start();
+      Outcome outcome = outcome(process);
+      assertEquals(1, outcome.status(), outcome::toString);
+      assertEquals(
+          "thalamus: standard output cannot be written: No space left on device\n", outcome.err());
+    }
+  }
+
+  @Test
+  void theHomeOfTheEnvironmentIsTheUsers() throws Exception {
+    Path home = Files.createDirectory(directory.resolve("my home"));
+    Map<String, String> environment = Map.of("HOME", home.toString(), "XDG_STATE_HOME", "");
+    Outcome outcome =
+        outcome(start(START, environment, "--with", "cpu", "-c", "nn:cache; nn:info ~/none"));
+    assertTrue(outcome.out().contains(home + "/.local/state/thalamus/cache"), outcome::out);
+    assertEquals("thalamus: there is no file " + home + "/none\n", outcome.err());
+  }
+
+  @Test
+  void aStartThatFailsEndsTheProcess() throws Exception {
+    String few = "ulimit -n 20; exec \"$0\" devices";
+    Outcome outcome = outcome(start(Path.of("/bin/sh"), Map.of(), "-c", few, START.toString()));
+    assertEquals(1, outcome.status(), outcome::toString);
+    assertFalse(outcome.err().contains("\tat "), outcome::err);
   }
 
   @Test

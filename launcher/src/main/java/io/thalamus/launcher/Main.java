@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.launcher;
 
+import java.io.BufferedOutputStream;
 import java.io.Console;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -20,6 +21,35 @@ import org.osgi.framework.BundleException;
 public final class Main {
   private static final int FAILED = 1;
   private static final int USAGE = 2;
+
+  /** The standard output of the process, which remembers what a {@code PrintStream} swallows. */
+  private static final class Output extends FileOutputStream {
+    private volatile IOException failure;
+
+    Output() {
+      super(FileDescriptor.out);
+    }
+
+    @Override
+    public void write(byte[] bytes, int from, int count) throws IOException {
+      try {
+        super.write(bytes, from, count);
+      } catch (IOException e) {
+        failure = e;
+        throw e;
+      }
+    }
+
+    /** Reports a result that was lost; a reader that wanted no more of it has lost nothing. */
+    int status(int status, PrintStream err) {
+      IOException lost = failure;
+      if (lost == null || "Broken pipe".equals(lost.getMessage())) {
+        return status;
+      }
+      err.println("thalamus: standard output cannot be written: " + lost.getMessage());
+      return status == 0 ? FAILED : status;
+    }
+  }
 
   private final Path home;
   private final PrintStream out;
@@ -48,11 +78,15 @@ public final class Main {
     timing.lap("jvm");
     Path home = Path.of(System.getProperty("thalamus.home", "."));
     takeUpStandardError(System.getProperty("thalamus.errors", ""));
+    Output output = new Output();
     // Bundles may replace System.out; the end of the process flushes what was there before.
-    PrintStream out = System.out;
-    Main main = new Main(home, out, System.err, timing);
-    main.status = main.run(List.of(arguments), !started.isEmpty());
+    PrintStream out = new PrintStream(new BufferedOutputStream(output), true, System.out.charset());
+    System.setOut(out);
+    PrintStream err = System.err;
+    Main main = new Main(home, out, err, timing);
+    int ran = main.run(List.of(arguments), !started.isEmpty());
     out.flush();
+    main.status = output.status(ran, err);
     System.out.flush();
     System.err.flush();
     main.ended.countDown();
@@ -91,11 +125,12 @@ public final class Main {
     } catch (Options.UsageException e) {
       err.println("thalamus: " + e.getMessage());
       return USAGE;
-    } catch (IOException | BundleException | IllegalStateException e) {
-      err.println("thalamus: cannot start: " + e);
-      return FAILED;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+      return FAILED;
+    } catch (IOException | BundleException | RuntimeException | Error e) {
+      // Whatever it is: threads of the framework would keep a process that nobody ends.
+      err.println("thalamus: cannot start: " + e);
       return FAILED;
     }
   }

@@ -157,6 +157,11 @@ public final class ModelLoader {
     if (!Files.exists(path)) {
       throw new NeuralNetworksException(ResultCode.UNMAPPABLE, "there is no file " + path);
     }
+    if (!Files.isRegularFile(path)) {
+      throw new NeuralNetworksException(
+          ResultCode.UNMAPPABLE,
+          path + " is a pipe or a device, not a model file; copy what comes out of it into one");
+    }
     if (!Files.isReadable(path)) {
       throw new NeuralNetworksException(ResultCode.UNMAPPABLE, path + " may not be read");
     }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.thalamus.api.Compilation;
 import io.thalamus.api.CompilationOptions;
@@ -102,6 +103,11 @@ class ModelLoaderTest {
     Path empty = Files.createFile(directory.resolve("empty"));
     assertEquals(empty + " is empty", refusal(empty).getMessage());
     assertEquals(ResultCode.BAD_DATA, refusal(empty).code());
+    Path device = Path.of("/dev/null");
+    assumeTrue(Files.exists(device));
+    assertEquals(
+        device + " is a pipe or a device, not a model file; copy what comes out of it into one",
+        refusal(device).getMessage());
   }
 
   /** A format that is known by the name of its files alone. */

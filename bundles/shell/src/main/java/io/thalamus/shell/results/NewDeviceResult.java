@@ -20,9 +20,14 @@ public record NewDeviceResult(String device, String folder, int files, String ja
     return new Lines()
         .add("wrote %s files of the device %s to %s".formatted(files, style.bold(device), folder))
         .gap()
-        .add("  mvn -f %s verify".formatted(folder))
-        .add("  nn:install %s".formatted(jar))
+        .add("  mvn -f %s verify".formatted(word(folder)))
+        .add("  nn:install %s".formatted(word(jar)))
         .add("  nn:certify %s".formatted(device))
         .toString();
+  }
+
+  /** Returns a file as it is typed, in a shell of the system's as in this one. */
+  private static String word(String file) {
+    return file.matches("[\\w@%+=:,./-]+") ? file : "'" + file.replace("'", "'\\''") + "'";
   }
 }

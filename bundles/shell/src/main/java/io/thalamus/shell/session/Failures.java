@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.session;
 
+import io.thalamus.console.Reasons;
 import java.lang.reflect.InvocationTargetException;
+import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
 import org.apache.felix.gogo.runtime.CommandNotFoundException;
 import org.apache.felix.gogo.runtime.EOFError;
 import org.apache.felix.gogo.runtime.SyntaxError;
@@ -34,7 +37,18 @@ public final class Failures {
 
   private static String firstLine(Throwable e) {
     if (e instanceof InvocationTargetException && e.getCause() != null) {
-      return String.valueOf(e.getCause()); // an error, which Gogo does not unwrap
+      // An error, which Gogo does not unwrap.
+      return e.getCause() instanceof OutOfMemoryError exhausted
+          ? "out of memory: %s; THALAMUS_JAVA_OPTIONS=-Xmx4g, for example, allows 4 GiB"
+              .formatted(exhausted.getMessage())
+          : String.valueOf(e.getCause());
+    }
+    if (e instanceof FileSystemException file && file.getReason() == null) {
+      String reason =
+          file instanceof NoSuchFileException
+              ? "there is no such file or folder"
+              : Reasons.of(file);
+      return "cannot open %s: %s".formatted(file.getFile(), reason);
     }
     String message = e.getMessage();
     return message == null || message.isBlank()

@@ -120,6 +120,9 @@ public final class Script {
     } catch (ExitRequest e) {
       ended = true;
       status = e.statusOr(worst == 0 ? status : worst);
+      if (e.isWrong()) {
+        errors.accept(e.getMessage());
+      }
     }
     worst = worst == 0 ? status : worst;
   }

@@ -36,7 +36,9 @@ record JsonNumbers(Shape shape, double[] values) {
         throw new CommandException(name + ": something follows the numbers");
       }
     } catch (IOException e) {
-      String reason = e.getMessage() == null ? "" : e.getMessage().lines().findFirst().orElse("");
+      String line = e.getMessage() == null ? "" : e.getMessage().lines().findFirst().orElse("");
+      // Jackson says where a thing began by a place in a source, whose name says nothing.
+      String reason = line.replaceAll("\\[Source: [^;\\]]*; ([^\\]]*)\\]", "$1");
       throw new CommandException(name + " is not JSON: " + reason, e);
     }
     int[] dimensions = reader.dimensions.stream().mapToInt(Integer::intValue).toArray();

@@ -86,6 +86,13 @@ class NewDeviceCommandTest {
   }
 
   @Test
+  void whatIsToBeTypedNextIsQuotedWhereTheFolderWantsIt() throws Exception {
+    List<String> lines = terminal.type("nn:new-device abacus 'a b/it'").lines().toList();
+    assertEquals("  mvn -f 'a b/it' verify", lines.get(2));
+    assertEquals("  nn:install 'a b/it/target/abacus-1.0.0.jar'", lines.get(3));
+  }
+
+  @Test
   void anEmptyFolderIsTaken() throws Exception {
     Files.createDirectory(folder.resolve("empty"));
     String json = terminal.type("nn:new-device abacus empty/ --json");

@@ -50,6 +50,10 @@ class SessionTest {
       throw new InterruptedException();
     }
 
+    public void exhaust() {
+      throw new OutOfMemoryError("Java heap space");
+    }
+
     public void turn() {
       turns++;
     }
@@ -70,7 +74,7 @@ class SessionTest {
     streams.start();
     CommandProcessorImpl processor = new CommandProcessorImpl(streams);
     Commands commands = new Commands();
-    for (String name : List.of("interrupted", "live", "complain", "turn", "loop")) {
+    for (String name : List.of("interrupted", "live", "complain", "exhaust", "turn", "loop")) {
       processor.addCommand("nn", commands, name);
     }
     PrintStream screen = new PrintStream(out, true);
@@ -91,6 +95,20 @@ class SessionTest {
     out.reset();
     script.run("live");
     assertEquals("live\n", out.toString());
+  }
+
+  @Test
+  void whatEndsAStatementIsSaidWithItsCause() throws Exception {
+    script.run("live > /none/such");
+    script.run("exhaust");
+    script.run("exit soon");
+    assertEquals(
+        List.of(
+            "cannot open /none/such: there is no such file or folder",
+            "out of memory: Java heap space; THALAMUS_JAVA_OPTIONS=-Xmx4g, for example,"
+                + " allows 4 GiB",
+            "exit wants a number, not soon"),
+        errors);
   }
 
   @Test
