@@ -84,6 +84,10 @@ public final class Invocation {
    * @throws CommandException where the word cannot be a file name
    */
   public Path path(String word) {
+    if (word.isEmpty()) {
+      // Usually a variable of a script that is not set; it would mean the current directory.
+      throw new CommandException("the name of a file or folder is empty");
+    }
     try {
       Path path = word.startsWith(FILE) ? address(word) : Path.of(atHome(word));
       Path directory = session.currentDir();

@@ -5,12 +5,15 @@ import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
+import java.security.UnrecoverableKeyException;
 import java.security.cert.X509Certificate;
 import java.util.Optional;
 import javax.naming.InvalidNameException;
@@ -40,9 +43,9 @@ public final class Tls {
       }
       return Optional.empty();
     }
-    char[] password = password(settings.keyStorePassword());
+    char[] password = password("keyStorePassword", settings.keyStorePassword());
     KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-    keys.init(store(settings.keyStore(), password), password);
+    keys.init(store("keyStore", settings.keyStore(), password), password);
     SslContextBuilder builder =
         SslContextBuilder.forServer(keys)
             .sslProvider(SslProvider.JDK)
@@ -50,7 +53,8 @@ public final class Tls {
     if (!settings.trustStore().isEmpty()) {
       TrustManagerFactory trust =
           TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-      trust.init(store(settings.trustStore(), password(settings.trustStorePassword())));
+      char[] trustPassword = password("trustStorePassword", settings.trustStorePassword());
+      trust.init(store("trustStore", settings.trustStore(), trustPassword));
       builder.trustManager(trust);
       builder.clientAuth(settings.clientCertificates() ? ClientAuth.REQUIRE : ClientAuth.OPTIONAL);
     } else if (settings.clientCertificates()) {
@@ -59,19 +63,37 @@ public final class Tls {
     return Optional.of(builder);
   }
 
-  private static KeyStore store(String file, char[] password)
+  private static KeyStore store(String setting, String file, char[] password)
       throws IOException, GeneralSecurityException {
     KeyStore store = KeyStore.getInstance("PKCS12");
-    try (InputStream in = Files.newInputStream(Path.of(file))) {
-      store.load(in, password);
+    byte[] bytes = read(setting, file);
+    try {
+      store.load(new ByteArrayInputStream(bytes), password);
+    } catch (IOException e) {
+      String problem =
+          e.getCause() instanceof UnrecoverableKeyException
+              ? "has another password than that of " + setting + "Password"
+              : "is no PKCS12 file, or is damaged";
+      throw new IOException(setting + ": " + file + " " + problem, e);
     }
     return store;
   }
 
-  private static char[] password(String setting) throws IOException {
-    return setting.startsWith("file:")
-        ? Files.readString(Path.of(setting.substring(5))).strip().toCharArray()
-        : setting.toCharArray();
+  private static char[] password(String setting, String value) throws IOException {
+    return value.startsWith("file:")
+        ? new String(read(setting, value.substring(5)), StandardCharsets.UTF_8)
+            .strip()
+            .toCharArray()
+        : value.toCharArray();
+  }
+
+  private static byte[] read(String setting, String file) throws IOException {
+    try {
+      return Files.readAllBytes(Path.of(file));
+    } catch (IOException e) {
+      String problem = e instanceof NoSuchFileException ? "there is no file " : "cannot read ";
+      throw new IOException(setting + ": " + problem + file, e);
+    }
   }
 
   /** Returns the common name in the client's certificate; empty without one. */

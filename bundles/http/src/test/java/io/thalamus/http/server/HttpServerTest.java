@@ -16,12 +16,16 @@ import io.thalamus.http.HttpException;
 import io.thalamus.http.HttpExchange;
 import io.thalamus.http.Route;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.lang.foreign.MemorySegment;
 import java.net.Socket;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyStore;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -32,6 +36,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Requests, answers, streams, and clients that leave. */
 class HttpServerTest {
@@ -67,6 +72,35 @@ class HttpServerTest {
           "GET",
           "/hello/{name}",
           exchange -> exchange.send(200, "text/plain", exchange.part("name")));
+
+  @Test
+  void aKeyStoreThatCannotBeUsedIsNamed(@TempDir Path folder) throws Exception {
+    Path none = folder.resolve("none.p12");
+    Path text = Files.writeString(folder.resolve("text.p12"), "text");
+    Path keys = folder.resolve("keys.p12");
+    KeyStore empty = KeyStore.getInstance("PKCS12");
+    empty.load(null, null);
+    try (OutputStream out = Files.newOutputStream(keys)) {
+      empty.store(out, "right".toCharArray());
+    }
+    Map<Map<String, Object>, String> refused =
+        Map.of(
+            Map.of("keyStore", none.toString()),
+            "keyStore: there is no file " + none,
+            Map.of("keyStore", folder.toString()),
+            "keyStore: cannot read " + folder,
+            Map.of("keyStore", text.toString()),
+            "keyStore: " + text + " is no PKCS12 file, or is damaged",
+            Map.of("keyStore", keys.toString(), "keyStorePassword", "wrong"),
+            "keyStore: " + keys + " has another password than that of keyStorePassword",
+            Map.of("keyStore", keys.toString(), "keyStorePassword", "file:" + none),
+            "keyStorePassword: there is no file " + none);
+    refused.forEach(
+        (settings, message) ->
+            assertEquals(
+                message,
+                assertThrows(IOException.class, () -> new RunningServer(settings)).getMessage()));
+  }
 
   @Test
   void bodiesOfAnySizeComeBackAndAreAligned() throws Exception {

@@ -10,6 +10,8 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
@@ -71,9 +73,15 @@ final class Regions implements SharedRegions {
       }
       return channel.map(MapMode.READ_WRITE, offset, byteSize, Arena.ofAuto());
     } catch (IOException e) {
+      String reason =
+          switch (e) {
+            case NoSuchFileException _ -> "it does not exist";
+            case AccessDeniedException _ -> "access is denied";
+            default -> e.getMessage();
+          };
       throw new ServingException(
           Failure.INVALID_ARGUMENT,
-          what + ": object '" + key + "' cannot be opened: " + e.getClass().getSimpleName(),
+          what + ": object '" + key + "' cannot be opened: " + reason,
           Optional.empty(),
           e);
     }

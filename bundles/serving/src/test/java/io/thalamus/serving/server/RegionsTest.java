@@ -139,6 +139,15 @@ class RegionsTest extends ServerTest {
     }
   }
 
+  @Test
+  void anObjectThatIsNotThereIsSaidSo() {
+    ServingException e =
+        assertThrows(ServingException.class, () -> regions.register("r", "/none", 0, 8));
+    assertEquals(
+        "region 'r' of shared memory: object '/none' cannot be opened: it does not exist",
+        e.getMessage());
+  }
+
   private void refused(String name, String key, long offset, long bytes) {
     ServingException e =
         assertThrows(ServingException.class, () -> regions.register(name, key, offset, bytes), key);

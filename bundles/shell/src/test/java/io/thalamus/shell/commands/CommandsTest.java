@@ -456,6 +456,7 @@ class CommandsTest {
   @Test
   void badFilesAreOneLineEach() throws Exception {
     assertFails("cannot load no.tflite", "nn:run no.tflite random:1");
+    assertFails("the name of a file or folder is empty", "nn:run '' random:1");
     Path directory = Files.createDirectory(folder.resolve("directory"));
     assertFails(directory + " is a directory, not a model file", "nn:run directory random:1");
     Files.write(folder.resolve("in.bin"), new byte[11]);
