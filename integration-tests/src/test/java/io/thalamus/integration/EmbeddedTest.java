@@ -268,7 +268,7 @@ class EmbeddedTest {
             "true",
             "BAD_DATA: " + picture + " takes 784 floats, not 5",
             "BAD_DATA: input 0 is " + picture + ", not TENSOR_FLOAT32 2x2",
-            "BAD_DATA: input " + picture + " is missing"),
+            "BAD_DATA: no input is named image; the model has " + picture),
         uses(VECTORS, "inputs"));
   }
 

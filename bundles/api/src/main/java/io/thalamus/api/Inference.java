@@ -98,15 +98,15 @@ public final class Inference {
     Map<String, Tensor> left = new HashMap<>(inputs);
     List<Tensor> ordered = new ArrayList<>();
     for (int i = 0; i < main.inputIndexes().size(); i++) {
-      Tensor input = left.remove(main.input(i).name());
-      if (input == null) {
-        throw NeuralNetworksException.badData("input " + main.input(i).text() + " is missing");
-      }
-      ordered.add(input);
+      ordered.add(left.remove(main.input(i).name()));
     }
     if (!left.isEmpty()) {
       throw NeuralNetworksException.badData(
           "no input is named " + String.join(", ", left.keySet()) + "; the model has " + wanted());
+    }
+    int missing = ordered.indexOf(null);
+    if (missing >= 0) {
+      throw NeuralNetworksException.badData("input " + main.input(missing).text() + " is missing");
     }
     return run(ordered);
   }

@@ -185,6 +185,9 @@ class InferenceTest {
     assertRefused(
         "no input is named c; the model has a TENSOR_FLOAT32 ?x2, b TENSOR_QUANT8_ASYMM 3",
         () -> compilation.run(Map.of("a", a, "b", bytes(), "c", a)));
+    assertRefused(
+        "no input is named B; the model has a TENSOR_FLOAT32 ?x2, b TENSOR_QUANT8_ASYMM 3",
+        () -> compilation.run(Map.of("a", a, "B", bytes())));
     assertRefused("no output is named x, but out", () -> compilation.run(a, bytes()).output("x"));
   }
 
