@@ -206,6 +206,40 @@ final class TfliteFileBuilder {
     return bytes.array();
   }
 
+  /**
+   * A constant whose rows are scaled in blocks; computed where it has no data.
+   *
+   * @param scales the tensor of their scales
+   * @param zeroPoints the tensor of their zero points; left out where it is negative
+   * @param size of a block
+   */
+  int blocks(
+      String name, byte type, byte[] data, int scales, int zeroPoints, int size, int... shape) {
+    int buffer = data.length == 0 ? 0 : buffer(data);
+    int text = flat.createString(name);
+    int dimensions = Tensor.createShapeVector(flat, shape);
+    // The generated classes are older: a table of three integers.
+    flat.startTable(3);
+    flat.addInt(0, scales, -1);
+    if (zeroPoints >= 0) {
+      flat.addInt(1, zeroPoints, -1);
+    }
+    flat.addInt(2, size, -1);
+    int details = flat.endTable();
+    QuantizationParameters.startQuantizationParameters(flat);
+    QuantizationParameters.addDetailsType(flat, (byte) 2);
+    QuantizationParameters.addDetails(flat, details);
+    int quantization = QuantizationParameters.endQuantizationParameters(flat);
+    Tensor.startTensor(flat);
+    Tensor.addName(flat, text);
+    Tensor.addType(flat, type);
+    Tensor.addShape(flat, dimensions);
+    Tensor.addBuffer(flat, buffer);
+    Tensor.addQuantization(flat, quantization);
+    tensors.add(Tensor.endTensor(flat));
+    return tensors.size() - 1;
+  }
+
   private static int size(byte type) {
     return switch (type) {
       case TensorType.FLOAT32, TensorType.INT32 -> 4;

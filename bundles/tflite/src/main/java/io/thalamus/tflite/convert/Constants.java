@@ -198,7 +198,7 @@ final class Constants {
       scales[c] = TensorTypes.checkedScale(tensor, c) * (factors.length > 0 ? factors[c] : 1);
       zeroPoints[c] = TensorTypes.zeroPoint(tensor, c);
     }
-    int inner = channels == 1 ? values.length : channelStride(tensor);
+    int inner = channels == 1 ? values.length : stride(tensor);
     Elements format = TensorTypes.integers(tensor);
     for (int i = 0; i < values.length; i++) {
       int channel = i / inner % channels;
@@ -219,8 +219,11 @@ final class Constants {
     return of(values, tensor);
   }
 
-  /** Counts the elements between two indexes of the quantized dimension. */
-  private static int channelStride(FlatTensor tensor) {
+  /** Counts the elements from one scale to the next. */
+  private static int stride(FlatTensor tensor) {
+    if (tensor.blocks() != null) {
+      return tensor.blocks().size();
+    }
     int dimension = tensor.quantizedDimension();
     int[] shape = tensor.shape();
     if (dimension < 0 || dimension >= shape.length || shape[dimension] != tensor.scales().length) {

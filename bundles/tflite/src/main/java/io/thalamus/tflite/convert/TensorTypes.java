@@ -152,6 +152,10 @@ final class TensorTypes {
     if (!tensor.is8Bit() && !tensor.is(TensorType.INT16) || isPlain16(tensor)) {
       return Quantization.NONE;
     }
+    if (tensor.blocks() != null) {
+      throw new Refusal(
+          tensor.text() + " is quantized in blocks, which is read of constants for floats only");
+    }
     if (tensor.scales().length == 0) {
       return Quantization.of(1, 0);
     }

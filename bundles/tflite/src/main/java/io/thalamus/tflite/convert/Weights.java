@@ -62,6 +62,9 @@ final class Weights {
   static int filter(Node node, int dataInput, int input, int channel) {
     FlatTensor filter = node.input(input);
     Operand data = node.inOperand(dataInput);
+    node.require(
+        filter.blocks() == null || data.type() == OperandCode.TENSOR_FLOAT32,
+        "its weights are quantized in blocks and its input is " + data.type().text());
     if (isWide(node, node.input(dataInput), filter)) {
       int bias = dataInput == 0 ? BIAS : BIAS_OF_TRANSPOSED;
       return wideFilter(

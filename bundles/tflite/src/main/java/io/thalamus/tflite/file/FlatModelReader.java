@@ -171,6 +171,11 @@ public final class FlatModelReader {
       String where = "tensor " + tensors.size() + " of " + name;
       tensors.add(tensor(tensors.size(), tensor, where));
     }
+    for (FlatTensor tensor : List.copyOf(tensors)) {
+      if (tensor.blocks() != null && tensor.isConstant()) {
+        tensors.set(tensor.index(), FlatBlocks.resolve(tensor, tensors, file, place));
+      }
+    }
     List<FlatOperator> operators = new ArrayList<>();
     FlatTable plain = place.get(() -> root.graph(index));
     for (FlatTable operator : place.tables(table::operatorsLength, plain::operator)) {
@@ -193,11 +198,13 @@ public final class FlatModelReader {
           float[] scales = {};
           long[] zeroPoints = {};
           int quantizedDimension = 0;
+          FlatBlocks blocks = null;
           QuantizationParameters quantization = table.quantization();
           if (quantization != null) {
             scales = place.floats(quantization.scaleVector());
             zeroPoints = place.longs(quantization.zeroPointVector());
             quantizedDimension = quantization.quantizedDimension();
+            blocks = FlatTable.blocks(quantization);
           }
           SparsityParameters sparsity = table.sparsity();
           return new FlatTensor(
@@ -211,7 +218,8 @@ public final class FlatModelReader {
               quantizedDimension,
               table.isVariable(),
               place.ints(table.shapeSignatureVector()),
-              sparsity == null ? null : SparsityReader.read(sparsity, place));
+              sparsity == null ? null : SparsityReader.read(sparsity, place),
+              blocks);
         });
   }
 

@@ -4,6 +4,7 @@ package io.thalamus.tflite.file;
 import com.google.flatbuffers.IntVector;
 import com.google.flatbuffers.Table;
 import java.nio.ByteBuffer;
+import org.tensorflow.lite.schema.QuantizationParameters;
 
 /**
  * A table of the file by the places of its fields, for what the generated classes do not do: some
@@ -30,6 +31,14 @@ final class FlatTable extends Table {
   private static final int INTERMEDIATES = 20;
   private static final int NEWER_OPTIONS = 28;
   private static final int DECOMPOSITION = 6;
+  private static final int BLOCK_SCALES = 4;
+  private static final int BLOCK_ZERO_POINTS = 6;
+  private static final int BLOCK_SIZE = 8;
+
+  /** The kind of quantization that is newer than the generated class. */
+  private static final byte BLOCKWISE = 2;
+
+  private FlatTable() {}
 
   private FlatTable(int place, ByteBuffer bytes) {
     __reset(place, bytes);
@@ -106,6 +115,19 @@ final class FlatTable extends Table {
   /** How many bytes stand there. */
   long bufferSize(int buffer) {
     return element(BUFFERS, buffer).int64(BUFFER_SIZE);
+  }
+
+  /** How a tensor is quantized in blocks; null where it is not. */
+  static FlatBlocks blocks(QuantizationParameters quantization) {
+    FlatTable table = new FlatTable();
+    if (quantization.detailsType() != BLOCKWISE || quantization.details(table) == null) {
+      return null;
+    }
+    boolean hasZeroPoints = table.__offset(BLOCK_ZERO_POINTS) != 0;
+    return new FlatBlocks(
+        table.int32(BLOCK_SCALES),
+        hasZeroPoints ? table.int32(BLOCK_ZERO_POINTS) : -1,
+        table.int32(BLOCK_SIZE));
   }
 
   private FlatTable element(int field, int index) {

@@ -18,6 +18,7 @@ import org.tensorflow.lite.schema.TensorType;
  * @param isVariable whether it keeps its value from one call to the next
  * @param signature the dimensions, -1 for those that change from call to call; empty where none do
  * @param sparsity how the data leave out zeros; null where they do not
+ * @param blocks whose scales there are instead, in order; null where they stand as above
  */
 public record FlatTensor(
     int index,
@@ -30,7 +31,8 @@ public record FlatTensor(
     int quantizedDimension,
     boolean isVariable,
     int[] signature,
-    FlatSparsity sparsity) {
+    FlatSparsity sparsity,
+    FlatBlocks blocks) {
   /** The same at another place. */
   public FlatTensor at(int place) {
     return new FlatTensor(
@@ -44,7 +46,8 @@ public record FlatTensor(
         quantizedDimension,
         isVariable,
         signature,
-        sparsity);
+        sparsity,
+        blocks);
   }
 
   /** The same with its bytes taken for integers with a sign around 0. */
@@ -60,7 +63,25 @@ public record FlatTensor(
         quantizedDimension,
         isVariable,
         signature,
-        sparsity);
+        sparsity,
+        blocks);
+  }
+
+  /** The same with the scales of its blocks, and their zero points if it has any. */
+  FlatTensor with(float[] scalesOfBlocks, long[] zeroPointsOfBlocks) {
+    return new FlatTensor(
+        index,
+        name,
+        type,
+        shape,
+        data,
+        scalesOfBlocks,
+        zeroPointsOfBlocks,
+        quantizedDimension,
+        isVariable,
+        signature,
+        sparsity,
+        blocks);
   }
 
   /** Returns whether its value stands in the file. */
