@@ -16,10 +16,12 @@ import java.util.function.DoubleUnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Operators that ONNX's own tests do not reach, against numbers from their definitions. */
 class OperatorsTest {
   private static final int UINT8 = 2;
+  private static final int INT8 = 3;
   private static final int INT32 = 6;
   private static final int FLOAT16 = 10;
 
@@ -40,6 +42,30 @@ class OperatorsTest {
         .node("Upsample", List.of("x", "scales"), "y")
         .output("y", FLOAT, 1, 1, 2, 4);
     assertArrayEquals(new float[] {3, 3, 4, 4, 3, 3, 4, 4}, TestFiles.run(file, 3, 4));
+  }
+
+  /** The limits are no integers; {@code -4 + 1.5 = -2.5} and {@code 2 - 1.5 = 0.5}. */
+  @ParameterizedTest
+  @ValueSource(ints = {INT8, INT32})
+  void integersShrinkByFractions(int type) throws Exception {
+    file.input("x", FLOAT, 7)
+        .node("Cast", List.of("x"), "q", integer("to", type))
+        .node("Shrink", List.of("q"), "s", real("lambd", 1.5f), real("bias", 1.5f))
+        .node("Cast", List.of("s"), "y", integer("to", FLOAT))
+        .output("y", FLOAT, 7);
+    assertArrayEquals(
+        new float[] {-126, -2, 0, 0, 0, 0, 1}, TestFiles.run(file, -128, -4, -1, 0, 1, 2, 3));
+  }
+
+  /** {@code 6 + 4.5 = 10.5}; 5 is not beyond its limit. */
+  @Test
+  void unsignedIntegersGrowByFractions() throws Exception {
+    file.input("x", FLOAT, 4)
+        .node("Cast", List.of("x"), "q", integer("to", UINT8))
+        .node("Shrink", List.of("q"), "s", real("lambd", 5f), real("bias", -4.5f))
+        .node("Cast", List.of("s"), "y", integer("to", FLOAT))
+        .output("y", FLOAT, 4);
+    assertArrayEquals(new float[] {0, 0, 10, 204}, TestFiles.run(file, 0, 5, 6, 200));
   }
 
   /** {@code sqrt(3 * 3 + 4 * 4) = 5}. */

@@ -111,15 +111,20 @@ final class Activation {
     node.out(ops.select(isOver, value, ops.number(value.type(), 0)));
   }
 
+  /** Integers are moved as real numbers, whose fractions are then cut off. */
   private static void shrink(Node node) {
     Ops ops = node.ops();
-    Value value = node.openIn(0);
+    Value given = node.openIn(0);
+    DataType type = given.type();
+    Value value = type.isFloat() ? given : ops.cast(given, DataType.FLOAT);
     double lambd = node.real("lambd", 0.5f);
     double bias = node.real("bias", 0);
     Value isLow = ops.binary(Binary.LESS, value, ops.number(value.type(), -lambd));
     Value isHigh = ops.binary(Binary.GREATER, value, ops.number(value.type(), lambd));
     Value high = ops.select(isHigh, ops.add(value, -bias), ops.number(value.type(), 0));
-    node.out(ops.select(isLow, ops.add(value, bias), high));
+    Value moved = ops.select(isLow, ops.add(value, bias), high);
+    node.out(
+        type.is8Bit() ? ops.cast(ops.cast(moved, DataType.INT32), type) : ops.cast(moved, type));
   }
 
   private static void gelu(Node node) {
