@@ -87,10 +87,17 @@ final class OnnxPeer implements Peer {
 
     private void give(List<double[]> numbers) throws OrtException {
       takeBack();
+      int index = 0;
       for (String name : session.getInputNames()) {
-        int index = given.size();
         TensorInfo info = (TensorInfo) session.getInputInfo().get(name).getInfo();
+        if (Arrays.stream(info.getShape()).anyMatch(size -> size == 0)) {
+          // Models as we read them have no input without elements.
+          ByteBuffer none = ByteBuffer.allocateDirect(0).order(ByteOrder.nativeOrder());
+          given.put(name, OnnxTensor.createTensor(environment, none, info.getShape(), info.type));
+          continue;
+        }
         Value value = Value.of(elements(info.type), inputs.get(index).shape(), numbers.get(index));
+        index++;
         ByteBuffer bytes =
             ByteBuffer.allocateDirect(value.bytes().length).order(ByteOrder.nativeOrder());
         bytes.put(value.bytes()).flip();
