@@ -9,7 +9,9 @@ import static io.thalamus.onnx.OnnxFileBuilder.real;
 import static io.thalamus.onnx.OnnxFileBuilder.text;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.thalamus.model.reader.ModelFormatException;
 import java.util.Collections;
 import java.util.List;
 import java.util.function.DoubleUnaryOperator;
@@ -66,6 +68,22 @@ class OperatorsTest {
         .node("Cast", List.of("s"), "y", integer("to", FLOAT))
         .output("y", FLOAT, 4);
     assertArrayEquals(new float[] {0, 0, 10, 204}, TestFiles.run(file, 0, 5, 6, 200));
+  }
+
+  @Test
+  void blocksWithoutTheirSizeAreRefused() {
+    file.opset(21)
+        .input("x", FLOAT, 2, 4)
+        .floats("s", new long[] {2, 2}, 1, 2, 3, 4)
+        .node("QuantizeLinear", List.of("x", "s"), "q")
+        .node("Cast", List.of("q"), "y", integer("to", FLOAT))
+        .output("y", FLOAT, 2, 4);
+    Exception refusal =
+        assertThrows(ModelFormatException.class, () -> TestFiles.read(file.build()));
+    assertEquals(
+        "node 0 QuantizeLinear 'the QuantizeLinear': FLOAT 2x2 is for blocks, but its block_size is"
+            + " missing",
+        refusal.getMessage());
   }
 
   /** {@code sqrt(3 * 3 + 4 * 4) = 5}. */

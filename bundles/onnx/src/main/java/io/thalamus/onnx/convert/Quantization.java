@@ -28,6 +28,9 @@ final class Quantization {
 
   /** A scale or zero point, to be broadcast along an axis where there are several. */
   private static Value along(Node node, Value factor, Value value) {
+    node.require(
+        factor.count() == 1 || factor.rank() < 2 || node.setting("block_size", 0) > 0,
+        factor.text() + " is for blocks, but its block_size is missing");
     return along(node, factor, value, node.setting("axis", 1));
   }
 
