@@ -71,6 +71,14 @@ class OperatorsTest {
   }
 
   @Test
+  void whatIsNoNumberHasNoSign() throws Exception {
+    file.input("x", FLOAT, 4).node("Sign", List.of("x"), "y").output("y", FLOAT, 4);
+    assertArrayEquals(
+        new float[] {Float.NaN, -1, 0, 1},
+        TestFiles.run(file, Float.NaN, Float.NEGATIVE_INFINITY, -0f, 1e-30f));
+  }
+
+  @Test
   void blocksWithoutTheirSizeAreRefused() {
     file.opset(21)
         .input("x", FLOAT, 2, 4)

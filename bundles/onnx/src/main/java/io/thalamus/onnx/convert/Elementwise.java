@@ -178,13 +178,16 @@ final class Elementwise {
     }
   }
 
+  /** What is no number keeps being none. */
   private static void sign(Node node) {
     Ops ops = node.ops();
     Value value = node.in(0);
     Value zero = ops.number(value.type(), 0);
     Value isPositive = ops.cast(ops.binary(Binary.GREATER, value, zero), DataType.INT32);
     Value isNegative = ops.cast(ops.binary(Binary.LESS, value, zero), DataType.INT32);
-    node.out(ops.cast(ops.sub(isPositive, isNegative), value.type()));
+    Value sign = ops.cast(ops.sub(isPositive, isNegative), value.type());
+    boolean isReal = value.type().isFloat();
+    node.out(isReal ? ops.select(ops.binary(Binary.EQUAL, value, value), sign, value) : sign);
   }
 
   /** Passes its input on, as it does when a network is executed. */
