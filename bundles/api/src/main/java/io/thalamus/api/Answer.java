@@ -2,7 +2,6 @@
 package io.thalamus.api;
 
 import io.thalamus.api.ExecutionReport.StepReport;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
@@ -31,10 +30,24 @@ public record Answer(List<Tensor> outputs, ExecutionReport report, List<String> 
    * @param score the model's own, as a real number
    */
   public record Scored(int index, String label, double score) {
+    private static final double MOST_ROUNDED = 1e9;
+
     /** Returns label, or else index, and score, as in {@code cat 0.973}. */
     @Override
     public String toString() {
-      return String.format(Locale.ROOT, "%s %.3f", label.isEmpty() ? index : label, score);
+      String name = label.isEmpty() ? Integer.toString(index) : label;
+      if (!(Math.abs(score) < MOST_ROUNDED)) {
+        return String.format(Locale.ROOT, "%s %.3f", name, score);
+      }
+      // Not by a Formatter, for which a new process loads what it knows of languages.
+      long thousandths = Math.round(Math.abs(score) * 1000);
+      String sign = score < 0 && thousandths > 0 ? "-" : "";
+      String fraction = Long.toString(1000 + thousandths % 1000).substring(1);
+      return name + " " + sign + thousandths / 1000 + "." + fraction;
+    }
+
+    private double rank() {
+      return Double.isNaN(score) ? Double.NEGATIVE_INFINITY : score;
     }
   }
 
@@ -79,9 +92,7 @@ public record Answer(List<Tensor> outputs, ExecutionReport report, List<String> 
   public static List<Scored> top(Tensor scores, List<String> labels, int most) {
     return IntStream.range(0, Math.toIntExact(scores.count()))
         .mapToObj(i -> new Scored(i, i < labels.size() ? labels.get(i) : "", scores.real(i)))
-        .sorted(
-            Comparator.comparing((Scored scored) -> Double.isNaN(scored.score()))
-                .thenComparing(Comparator.comparingDouble(Scored::score).reversed()))
+        .sorted((a, b) -> Double.compare(b.rank(), a.rank()))
         .limit(most)
         .toList();
   }

@@ -4,6 +4,7 @@ package io.thalamus.api;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.api.ExecutionReport.StepReport;
 import io.thalamus.model.Lifetime;
@@ -24,6 +25,8 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Against a compilation that copies its first input to its output. */
 class InferenceTest {
@@ -238,6 +241,23 @@ class InferenceTest {
             List.of("a", "b", "c"));
     assertEquals("[c 0.500, 3 0.500, a 0.250, b NaN]", answer.top(9).toString());
     assertEquals(1, answer.top(1).size());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "0.9996, 1.000",
+    "0.0625, 0.063",
+    "-0.0625, -0.063",
+    "-0.0004, 0.000",
+    "12.05, 12.050",
+    "-1234567.8901, -1234567.890",
+    "1e300, 1000",
+    "Infinity, Infinity"
+  })
+  void scoresHaveThreePlaces(double score, String text) {
+    String line = new Answer.Scored(7, "", score).toString();
+    assertTrue(line.startsWith("7 " + text), line);
+    assertTrue(score > 1e9 || line.length() == 2 + text.length(), line);
   }
 
   private static void assertRefused(String line, Executable action) {

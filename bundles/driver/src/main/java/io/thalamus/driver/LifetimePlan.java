@@ -2,7 +2,6 @@
 package io.thalamus.driver;
 
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 
 /**
@@ -32,7 +31,8 @@ public record LifetimePlan(long[] offsets, long size) {
     for (int i = 0; i < values.size(); i++) {
       bySize.add(i);
     }
-    bySize.sort(Comparator.comparingLong((Integer i) -> values.get(i).size()).reversed());
+    // Written out: a comparator of the JDK is made when a new process first asks for it.
+    bySize.sort((a, b) -> Long.compare(values.get(b).size(), values.get(a).size()));
     long[] offsets = new long[values.size()];
     int[] placed = new int[values.size()];
     int count = 0;

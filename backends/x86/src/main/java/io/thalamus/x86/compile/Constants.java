@@ -91,7 +91,11 @@ public final class Constants implements SegmentAllocator, AutoCloseable {
 
   /** Returns the bytes of all parts. */
   public long allBytes() {
-    return used + shared.stream().mapToLong(Shared::bytes).sum();
+    long bytes = used;
+    for (Shared one : shared) {
+      bytes += one.bytes();
+    }
+    return bytes;
   }
 
   /** Returns how many bytes there are from an offset on; negative if it is behind all. */

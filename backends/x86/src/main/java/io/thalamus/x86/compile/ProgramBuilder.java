@@ -28,7 +28,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -367,13 +366,15 @@ final class ProgramBuilder {
       numbers[at + Program.BLOCKS] = call.blocks();
       at += Program.CALL;
     }
+    int[] operationsOfParts = new int[operations.size()];
+    Arrays.setAll(operationsOfParts, operations::get);
     return new Program(
         emitter.finish(),
         constants,
         numbers,
         calls.stream().map(Call::function).toList(),
         List.copyOf(ends),
-        operations.stream().mapToInt(Integer::intValue).toArray(),
+        operationsOfParts,
         plan.size(),
         copied.stream().map(one -> new Copied(one.from(), range(one.to()))).toList(),
         checked.stream()
@@ -411,13 +412,14 @@ final class ProgramBuilder {
 
   /** Returns which numbers of the calls lead to some places. */
   private static int[] numbers(Place[] accessed, Predicate<Place> places) {
-    IntStream.Builder numbers = IntStream.builder();
+    int[] numbers = new int[accessed.length];
+    int count = 0;
     for (int i = 0; i < accessed.length; i++) {
       if (accessed[i] != null && places.test(accessed[i])) {
-        numbers.add(i);
+        numbers[count++] = i;
       }
     }
-    return numbers.build().toArray();
+    return Arrays.copyOf(numbers, count);
   }
 
   private static Range range(Place place) {

@@ -28,7 +28,6 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.stream.IntStream;
 
 /**
  * A graph with the answers of the devices, each asked once when it is made, and with the times that
@@ -121,9 +120,12 @@ final class GraphProblem implements PartitionProblem {
 
   @Override
   public OptionalInt reference() {
-    return IntStream.range(0, candidates.size())
-        .filter(candidate -> candidates.get(candidate).isReference())
-        .findFirst();
+    for (int i = 0; i < candidates.size(); i++) {
+      if (candidates.get(i).isReference()) {
+        return OptionalInt.of(i);
+      }
+    }
+    return OptionalInt.empty();
   }
 
   @Override

@@ -266,9 +266,10 @@ public record Partitioner(
     private int[] settled(GraphProblem problem, int[] choices) throws NeuralNetworksException {
       Subgraph graph = problem.graph();
       OptionalInt reference = problem.reference();
-      boolean isAllKnown =
-          IntStream.range(0, graph.operands().size())
-              .noneMatch(operand -> isUnknownInside(graph, operand));
+      boolean isAllKnown = true;
+      for (int operand = 0; isAllKnown && operand < graph.operands().size(); operand++) {
+        isAllKnown = !isUnknownInside(graph, operand);
+      }
       if (onePerOperation || reference.isEmpty() || isAllKnown) {
         return choices;
       }

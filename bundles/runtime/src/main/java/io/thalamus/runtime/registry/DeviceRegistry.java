@@ -282,8 +282,9 @@ public final class DeviceRegistry implements AutoCloseable {
 
   /** Returns those that serve, in the order of their arrival; the reference is the last. */
   public List<RegisteredDevice> devices() {
+    // A comparator of the JDK is made when a new process first asks for it, which takes time.
     return here(device -> !device.isOnTrial() && device.isServing())
-        .sorted(Comparator.comparing(RegisteredDevice::isReference))
+        .sorted((a, b) -> Boolean.compare(a.isReference(), b.isReference()))
         .toList();
   }
 

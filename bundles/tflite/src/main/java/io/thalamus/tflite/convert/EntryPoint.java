@@ -159,9 +159,9 @@ public record EntryPoint(
       }
     }
     int[] outputs =
-        Arrays.stream(graph.outputs())
-            .filter(output -> outputNames.isEmpty() || outputNames.containsKey(output))
-            .toArray();
+        outputNames.isEmpty()
+            ? graph.outputs()
+            : Arrays.stream(graph.outputs()).filter(outputNames::containsKey).toArray();
     return new EntryPoint(graph, names, shapes, open, outputs, outputNames, isMain);
   }
 }

@@ -127,7 +127,7 @@ final class IntegerSvdf {
         matrix);
   }
 
-  /** Sums of products of two tensors in the scale of a third; TensorFlow Lite divides floats. */
+  /** Writes sums of products of two tensors in the scale of a third, as quotient of floats. */
   private void scale(
       int sums, FlatTensor first, FlatTensor second, FlatTensor result, int operand) {
     float product = TensorTypes.checkedScale(first, 0) * TensorTypes.checkedScale(second, 0);
