@@ -9,6 +9,11 @@ final class Tuples {
   private final int[] dimensions;
   private final int[] strides;
 
+  /** Those of the first index. */
+  private final int length;
+
+  private final int stride;
+
   /**
    * @param dimensions that the indexes of a tuple are below
    * @param strides elements that one step of each index is
@@ -16,6 +21,8 @@ final class Tuples {
   Tuples(List<Integer> dimensions, List<Long> strides) {
     this.dimensions = dimensions.stream().mapToInt(Integer::intValue).toArray();
     this.strides = strides.stream().mapToInt(Math::toIntExact).toArray();
+    length = this.dimensions.length == 0 ? 0 : this.dimensions[0];
+    stride = this.strides.length == 0 ? 0 : this.strides[0];
   }
 
   /**
@@ -25,6 +32,13 @@ final class Tuples {
    */
   int place(Frame frame, int[] indexes, int offset, int tuple) {
     int size = dimensions.length;
+    if (size == 1) {
+      // Rows of a table, of which a lookup takes as long as a copy.
+      int index = indexes[offset + tuple];
+      if (index >= 0 && index < length) {
+        return index * stride;
+      }
+    }
     int place = 0;
     for (int i = 0; i < size; i++) {
       int index = indexes[offset + tuple * size + i];
