@@ -46,8 +46,9 @@ public record Answer(List<Tensor> outputs, ExecutionReport report, List<String> 
       return name + " " + sign + thousandths / 1000 + "." + fraction;
     }
 
-    private double rank() {
-      return Double.isNaN(score) ? Double.NEGATIVE_INFINITY : score;
+    private static int compare(Scored a, Scored b) {
+      int byNumber = Boolean.compare(Double.isNaN(a.score), Double.isNaN(b.score));
+      return byNumber != 0 ? byNumber : Double.compare(b.score, a.score);
     }
   }
 
@@ -92,7 +93,7 @@ public record Answer(List<Tensor> outputs, ExecutionReport report, List<String> 
   public static List<Scored> top(Tensor scores, List<String> labels, int most) {
     return IntStream.range(0, Math.toIntExact(scores.count()))
         .mapToObj(i -> new Scored(i, i < labels.size() ? labels.get(i) : "", scores.real(i)))
-        .sorted((a, b) -> Double.compare(b.rank(), a.rank()))
+        .sorted(Scored::compare)
         .limit(most)
         .toList();
   }

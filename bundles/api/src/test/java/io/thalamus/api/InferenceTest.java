@@ -241,6 +241,11 @@ class InferenceTest {
             List.of("a", "b", "c"));
     assertEquals("[c 0.500, 3 0.500, a 0.250, b NaN]", answer.top(9).toString());
     assertEquals(1, answer.top(1).size());
+    Tensor extremes =
+        Tensor.floats(new float[] {Float.NaN, Float.NEGATIVE_INFINITY, -1, Float.NaN}, 1, 4);
+    assertEquals(
+        List.of(2, 1, 0, 3),
+        Answer.top(extremes, List.of(), 4).stream().map(Answer.Scored::index).toList());
   }
 
   @ParameterizedTest

@@ -9,11 +9,6 @@ final class Tuples {
   private final int[] dimensions;
   private final int[] strides;
 
-  /** Those of the first index. */
-  private final int length;
-
-  private final int stride;
-
   /**
    * @param dimensions that the indexes of a tuple are below
    * @param strides elements that one step of each index is
@@ -21,8 +16,6 @@ final class Tuples {
   Tuples(List<Integer> dimensions, List<Long> strides) {
     this.dimensions = dimensions.stream().mapToInt(Integer::intValue).toArray();
     this.strides = strides.stream().mapToInt(Math::toIntExact).toArray();
-    length = this.dimensions.length == 0 ? 0 : this.dimensions[0];
-    stride = this.strides.length == 0 ? 0 : this.strides[0];
   }
 
   /**
@@ -35,8 +28,8 @@ final class Tuples {
     if (size == 1) {
       // Rows of a table, of which a lookup takes as long as a copy.
       int index = indexes[offset + tuple];
-      if (index >= 0 && index < length) {
-        return index * stride;
+      if (index >= 0 && index < dimensions[0]) {
+        return index * strides[0];
       }
     }
     int place = 0;
