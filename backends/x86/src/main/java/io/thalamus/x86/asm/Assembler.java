@@ -273,19 +273,6 @@ public final class Assembler {
     encoder.byte8(0xC3);
   }
 
-  /** Reads the processor's facts of the leaf eax, ecx into eax, ebx, ecx and edx. */
-  public void cpuid() {
-    encoder.byte8(0x0F);
-    encoder.byte8(0xA2);
-  }
-
-  /** Reads the control register ecx of extended states into eax and edx. */
-  public void xgetbv() {
-    encoder.byte8(0x0F);
-    encoder.byte8(0x01);
-    encoder.byte8(0xD0);
-  }
-
   /** Clears the upper halves of vector registers, as callers compiled for SSE expect. */
   public void vzeroupper() {
     encoder.byte8(0xC5);

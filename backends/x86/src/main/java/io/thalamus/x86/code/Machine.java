@@ -2,18 +2,12 @@
 package io.thalamus.x86.code;
 
 import io.thalamus.memory.NativeAccess;
-import io.thalamus.x86.asm.Address;
-import io.thalamus.x86.asm.Alu;
-import io.thalamus.x86.asm.Assembler;
-import io.thalamus.x86.asm.Condition;
-import io.thalamus.x86.asm.Gpr;
-import io.thalamus.x86.asm.Label;
 import io.thalamus.x86.asm.Level;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
+import java.io.FileInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
@@ -27,27 +21,12 @@ import java.util.Set;
  * @param reason one line for people; empty where it can
  */
 public record Machine(Set<Level> levels, String reason) {
-  private static final int OSXSAVE_AVX_FMA = 1 << 27 | 1 << 28 | 1 << 12;
-  private static final int AVX2 = 1 << 5;
-  private static final int AVX512_F_DQ_BW_VL = 1 << 16 | 1 << 17 | 1 << 30 | 1 << 31;
-  private static final int AVX512_VNNI = 1 << 11;
-  private static final int AVX_VNNI = 1 << 4;
-  private static final int YMM_STATE = 0x06;
-  private static final int ZMM_STATE = 0xE6;
+  private static final String CPU_INFO = "/proc/cpuinfo";
 
-  /** The facts of a processor in the order that {@link #identify} stores them. */
-  private enum Fact {
-    /** The register ecx of leaf 1. */
-    FEATURES,
-    /** The register ebx of leaf 7. */
-    EXTENDED,
-    /** The register ecx of leaf 7. */
-    FURTHER,
-    /** The register eax of leaf 7, 1. */
-    LATEST,
-    /** The states of registers that the system keeps. */
-    STATES
-  }
+  private static final byte RETURN = (byte) 0xC3;
+
+  /** Bytes that hold the first processor; the system writes the others when they are read. */
+  private static final int ENOUGH = 8192;
 
   /** A machine held to one level. */
   public static Machine of(Level level) {
@@ -56,12 +35,41 @@ public record Machine(Set<Level> levels, String reason) {
 
   /** Returns the fastest level; empty where the device cannot run at all. */
   public Optional<Level> best() {
-    return levels.stream().max(Comparator.naturalOrder());
+    Level best = null;
+    for (Level level : levels) {
+      best = best == null || level.compareTo(best) > 0 ? level : best;
+    }
+    return Optional.ofNullable(best);
   }
 
-  /** Looks at this machine: every refusal is a reason, never an exception. */
+  /**
+   * Looks at this machine and calls code once: every refusal is a reason, never an exception. The
+   * first call in a process links the C library, which takes a tenth of a second.
+   */
   public static Machine probe() {
-    return probe(
+    Machine seen = look();
+    return seen.best().isPresent() ? seen.tried() : seen;
+  }
+
+  private Machine tried() {
+    try {
+      Optional<ExecutableMemory> function = ExecutableMemory.of(new byte[] {RETURN});
+      if (function.isEmpty()) {
+        return refused("this system refuses memory for code");
+      }
+      try (ExecutableMemory code = function.get()) {
+        SystemCalls.call(code.at(0), 0, 0, 0, 0, 0, 0);
+      }
+      SystemCalls.customize();
+      return this;
+    } catch (ExceptionInInitializerError e) {
+      return refused("the C library cannot be linked: " + e.getCause());
+    }
+  }
+
+  /** Looks at this machine without a native call, so that it may still refuse code. */
+  public static Machine look() {
+    return look(
         System.getProperty("os.name"),
         System.getProperty("os.arch"),
         Machine.class.getModule().isNativeAccessEnabled());
@@ -77,19 +85,17 @@ public record Machine(Set<Level> levels, String reason) {
     return isForeign(System.getProperty("os.name"), System.getProperty("os.arch"));
   }
 
-  static Machine probe(String system, String processor, boolean isNativeAccessEnabled) {
+  static Machine look(String system, String processor, boolean isNativeAccessEnabled) {
     if (isForeign(system, processor)) {
       return refused("it needs Linux on x86-64, this is " + system + " on " + processor);
     }
     if (!isNativeAccessEnabled) {
       return refused("start java with " + NativeAccess.option(Machine.class));
     }
-    try {
-      return ExecutableMemory.of(identify())
-          .map(Machine::ask)
-          .orElseGet(() -> refused("this system refuses memory for code"));
-    } catch (ExceptionInInitializerError e) {
-      return refused("the C library cannot be linked: " + e.getCause());
+    try (InputStream cpus = new FileInputStream(CPU_INFO)) {
+      return of(new String(cpus.readNBytes(ENOUGH), StandardCharsets.ISO_8859_1));
+    } catch (IOException e) {
+      return refused(CPU_INFO + " cannot be read: " + e.getMessage());
     }
   }
 
@@ -97,79 +103,39 @@ public record Machine(Set<Level> levels, String reason) {
     return new Machine(Set.of(), reason);
   }
 
-  private static Machine ask(ExecutableMemory code) {
-    int[] facts = new int[Fact.values().length];
-    try (code;
-        Arena arena = Arena.ofConfined()) {
-      MemorySegment words = arena.allocate(facts.length * (long) Long.BYTES, Long.BYTES);
-      SystemCalls.call(code.at(0), words.address(), 0, 0, 0, 0, 0);
-      for (int i = 0; i < facts.length; i++) {
-        facts[i] = (int) words.getAtIndex(ValueLayout.JAVA_LONG, i);
-      }
-      SystemCalls.customize();
+  /**
+   * Judges a processor by the system's account of it, which leaves out states that it does not
+   * keep.
+   */
+  static Machine of(String account) {
+    int start = account.indexOf("\nflags");
+    int end = account.indexOf('\n', start + 1);
+    if (start < 0 || end < 0) {
+      return refused(CPU_INFO + " names no flags");
     }
-    return of(facts);
-  }
-
-  /** Judges a processor by its facts. */
-  static Machine of(int... facts) {
-    int extended = facts[Fact.EXTENDED.ordinal()];
-    int states = facts[Fact.STATES.ordinal()];
-    if ((facts[Fact.FEATURES.ordinal()] & OSXSAVE_AVX_FMA) != OSXSAVE_AVX_FMA
-        || (extended & AVX2) == 0
-        || (states & YMM_STATE) != YMM_STATE) {
+    String flags = account.substring(start, end) + ' ';
+    if (!has(flags, "avx2", "fma")) {
       return refused("this processor lacks AVX2 or FMA, or the system does not keep their state");
     }
     Set<Level> levels = EnumSet.of(Level.AVX2);
-    if ((facts[Fact.LATEST.ordinal()] & AVX_VNNI) != 0) {
+    if (has(flags, "avx_vnni")) {
       levels.add(Level.AVX_VNNI);
     }
-    if ((extended & AVX512_F_DQ_BW_VL) == AVX512_F_DQ_BW_VL && (states & ZMM_STATE) == ZMM_STATE) {
+    if (has(flags, "avx512f", "avx512dq", "avx512bw", "avx512vl")) {
       levels.add(Level.AVX512);
-      if ((facts[Fact.FURTHER.ordinal()] & AVX512_VNNI) != 0) {
+      if (has(flags, "avx512_vnni")) {
         levels.add(Level.AVX512_VNNI);
       }
     }
     return new Machine(Collections.unmodifiableSet(levels), "");
   }
 
-  /** A function that stores the facts, as far as each exists. */
-  private static byte[] identify() {
-    Assembler a = new Assembler();
-    Label end = new Label();
-    a.push(Gpr.RBX);
-    a.mov(Gpr.RAX, 0);
-    a.cpuid();
-    a.mov(Gpr.R9, Gpr.RAX);
-    a.mov(Gpr.RAX, 1);
-    a.cpuid();
-    a.store(place(Fact.FEATURES), Gpr.RCX);
-    a.emit(Alu.AND, Gpr.RCX, 1 << 27);
-    a.jump(Condition.EQUAL, end);
-    a.mov(Gpr.RCX, 0);
-    a.xgetbv();
-    a.store(place(Fact.STATES), Gpr.RAX);
-    a.emit(Alu.CMP, Gpr.R9, 7);
-    a.jump(Condition.LESS, end);
-    a.mov(Gpr.RAX, 7);
-    a.mov(Gpr.RCX, 0);
-    a.cpuid();
-    a.store(place(Fact.EXTENDED), Gpr.RBX);
-    a.store(place(Fact.FURTHER), Gpr.RCX);
-    // The first leaf says how many there are.
-    a.emit(Alu.CMP, Gpr.RAX, 1);
-    a.jump(Condition.LESS, end);
-    a.mov(Gpr.RAX, 7);
-    a.mov(Gpr.RCX, 1);
-    a.cpuid();
-    a.store(place(Fact.LATEST), Gpr.RAX);
-    a.bind(end);
-    a.pop(Gpr.RBX);
-    a.ret();
-    return a.finish();
-  }
-
-  private static Address place(Fact fact) {
-    return Address.at(Gpr.RDI, fact.ordinal() * Long.BYTES);
+  private static boolean has(String flags, String... names) {
+    for (String name : names) {
+      if (!flags.contains(' ' + name + ' ')) {
+        return false;
+      }
+    }
+    return true;
   }
 }

@@ -85,8 +85,6 @@ class DisassemblyTest {
     }
     say("mov eax,0x64", a -> a.mov(Gpr.RAX, 100));
     say("mov r9d,0x64", a -> a.mov(Gpr.R9, 100));
-    say("cpuid", Assembler::cpuid);
-    say("xgetbv", Assembler::xgetbv);
     say("vzeroupper", Assembler::vzeroupper);
     say("rep movs BYTE PTR es:[rdi],BYTE PTR ds:[rsi]", Assembler::repMovsb);
     say("rep stos BYTE PTR es:[rdi],al", Assembler::repStosb);

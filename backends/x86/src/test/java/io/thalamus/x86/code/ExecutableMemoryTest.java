@@ -46,25 +46,35 @@ class ExecutableMemoryTest {
   void machinesThatCannotRunItAreRefusedWithAReason() {
     assertEquals(
         "it needs Linux on x86-64, this is Linux on aarch64",
-        Machine.probe("Linux", "aarch64", true).reason());
+        Machine.look("Linux", "aarch64", true).reason());
     assertEquals(
         "it needs Linux on x86-64, this is Mac OS X on x86_64",
-        Machine.probe("Mac OS X", "x86_64", true).reason());
+        Machine.look("Mac OS X", "x86_64", true).reason());
     assertEquals(
         "start java with --enable-native-access=ALL-UNNAMED",
-        Machine.probe("Linux", "amd64", false).reason());
+        Machine.look("Linux", "amd64", false).reason());
     String lacks = "this processor lacks AVX2 or FMA, or the system does not keep their state";
-    assertEquals(lacks, Machine.of(0, 0, 0, 0, 0).reason());
-    assertEquals(lacks, Machine.of(-1, ~(1 << 5), -1, -1, -1).reason());
-    assertEquals(lacks, Machine.of(-1, -1, -1, -1, 3).reason());
+    assertEquals(lacks, machine("avx avx512f").reason());
+    assertEquals(lacks, machine("avx2 fma4").reason());
+    assertEquals(lacks, machine("fma xavx2 avx2x").reason());
+    assertEquals("/proc/cpuinfo names no flags", Machine.of("processor\t: 0\n").reason());
+    assertEquals("/proc/cpuinfo names no flags", Machine.of("\nflags\t: avx2 fm").reason());
+  }
+
+  /** A machine by what Linux says of its first processor. */
+  private static Machine machine(String flags) {
+    return Machine.of("processor\t: 0\nflags\t\t: fpu " + flags + "\nbugs\t\t: avx512f\n");
   }
 
   @Test
   void levelsAreThoseOfProcessorAndSystem() {
-    assertEquals(Set.of(Level.AVX2), Machine.of(-1, -1, -1, 0, 7).levels());
-    assertEquals(Set.of(Level.AVX2, Level.AVX_VNNI), Machine.of(-1, -1, -1, -1, 7).levels());
-    assertEquals(Set.of(Level.AVX2, Level.AVX512), Machine.of(-1, -1, 0, 0, 0xE7).levels());
-    assertEquals(EnumSet.allOf(Level.class), Machine.of(-1, -1, -1, -1, 0xE7).levels());
-    assertEquals(Level.AVX512_VNNI, Machine.of(-1, -1, 1 << 11, 0, 0xE7).best().orElseThrow());
+    String both = "avx2 fma ";
+    String avx512 = both + "avx512f avx512dq avx512cd avx512bw avx512vl ";
+    assertEquals(Set.of(Level.AVX2), machine(both).levels());
+    assertEquals(Set.of(Level.AVX2), machine(both + "avx512f avx512dq avx512bw").levels());
+    assertEquals(Set.of(Level.AVX2, Level.AVX_VNNI), machine(both + "avx_vnni").levels());
+    assertEquals(Set.of(Level.AVX2, Level.AVX512), machine(avx512).levels());
+    assertEquals(EnumSet.allOf(Level.class), machine(avx512 + "avx_vnni avx512_vnni").levels());
+    assertEquals(Level.AVX512_VNNI, machine(avx512 + "avx512_vnni").best().orElseThrow());
   }
 }
