@@ -8,6 +8,7 @@ import static io.thalamus.onnx.OnnxFileBuilder.ints;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.model.reader.ModelFormatException;
 import java.util.List;
@@ -38,6 +39,32 @@ class OptimizedFilesTest {
         .integers("whole", new long[0], 2)
         .output("y", FLOAT, 2);
     assertArrayEquals(new float[] {3, -6}, TestFiles.run(file, 1, -2));
+  }
+
+  /** Optimizers leave out outputs, which have the same empty name as inputs that are left out. */
+  @Test
+  void aNamelessInputIsNoNamelessOutput() throws Exception {
+    file.input("x", FLOAT, 3)
+        .floats("most", new long[0], 2)
+        .node("Clip", List.of("x", "", "most"), "clipped")
+        .integers("one", new long[] {1}, 1)
+        .node("TopK", List.of("clipped", "one"), List.of("", "place"))
+        .node("Cast", List.of("place"), "y", integer("to", FLOAT))
+        .output("y", FLOAT, 1);
+    assertArrayEquals(new float[] {1}, TestFiles.run(file, -7, 1, 0));
+  }
+
+  @Test
+  void aNamelessOutputThatFailsHidesNoOtherRefusal() {
+    file.input("x", FLOAT, 3)
+        .integers("nine", new long[] {1}, 9)
+        .node("TopK", List.of("x", "nine"), List.of("", "place"))
+        .node("Cast", List.of("place"), "y", integer("to", FLOAT))
+        .node("Resize", List.of("x", "", ""), "z")
+        .output("y", FLOAT, 1)
+        .output("z", FLOAT, 3);
+    String text = refusal();
+    assertTrue(text.contains("TopK") && text.contains("Resize"), text);
   }
 
   @Test

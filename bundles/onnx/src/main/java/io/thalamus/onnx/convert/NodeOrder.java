@@ -66,9 +66,10 @@ final class NodeOrder {
     return order.stream().mapToInt(Integer::intValue).toArray();
   }
 
-  /** What a node reads, also by the graphs within it. */
+  /** What a node reads, also by the graphs within it; an input that is left out has no name. */
   static Set<String> reads(OnnxNode node) {
     Set<String> names = new LinkedHashSet<>(node.inputs());
+    names.remove("");
     for (OnnxAttribute attribute : node.attributes().values()) {
       if (attribute.graph() != null) {
         attribute.graph().nodes().forEach(inner -> names.addAll(reads(inner)));

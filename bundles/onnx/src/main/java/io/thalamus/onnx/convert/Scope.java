@@ -99,9 +99,11 @@ final class Scope {
     return sliceBounds.contains(name);
   }
 
-  /** Notes that a value could not be computed. */
+  /** Notes that a value could not be computed; one that is left out has no name, and no reader. */
   void fail(String name) {
-    failed.add(name);
+    if (!name.isEmpty()) {
+      failed.add(name);
+    }
   }
 
   boolean hasFailed(String name) {
