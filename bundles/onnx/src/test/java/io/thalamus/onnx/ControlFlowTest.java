@@ -77,6 +77,31 @@ class ControlFlowTest {
     assertArrayEquals(new float[] {Float.parseFloat(wanted[0]), Float.parseFloat(wanted[1])}, sums);
   }
 
+  /** Old exporters declare the number of a round as a list of one, and their bodies squeeze it. */
+  @ParameterizedTest
+  @ValueSource(strings = {"n", "four"})
+  void theNumberOfARoundMayHaveAnAxis(String rounds) throws Exception {
+    OnnxFileBuilder body =
+        new OnnxFileBuilder()
+            .input("i", INT64, 1)
+            .input("on", BOOL, 1)
+            .input("s", FLOAT, 2)
+            .integers("axis", new long[] {1}, 0)
+            .node("Squeeze", List.of("i", "axis"), "k")
+            .node("Cast", List.of("k"), "r", integer("to", FLOAT))
+            .node("Add", List.of("s", "r"), "t")
+            .node("Squeeze", List.of("on", "axis"), "go")
+            .output("go", BOOL)
+            .output("t", FLOAT, 2);
+    file.input("n", INT64)
+        .input("x", FLOAT, 2)
+        .integers("four", new long[0], 4)
+        .node("Loop", List.of(rounds, "", "x"), "y", subgraph("body", body))
+        .output("y", FLOAT, 2);
+    List<byte[]> results = run(number(4), TestGraph.bytes(1f, -1f));
+    assertArrayEquals(new float[] {7, 5}, TestGraph.floats(results.getFirst()));
+  }
+
   /** As {@code while s < 100: s = 3 * s; rows += s}, for at most so many rounds. */
   private void tripling(String most) {
     OnnxFileBuilder body =

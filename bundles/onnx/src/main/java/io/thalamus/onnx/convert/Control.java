@@ -4,6 +4,7 @@ package io.thalamus.onnx.convert;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxAttribute;
 import io.thalamus.onnx.file.OnnxGraph;
+import io.thalamus.onnx.file.OnnxValue;
 import io.thalamus.onnx.file.Refusal;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensor;
@@ -168,11 +169,17 @@ final class Control {
     return node.ops().fill(one.type(), Dims.insert(one.shape(), 0, 0), 0);
   }
 
+  /** A number, in the one axis that old exporters declare for it and that bodies then take away. */
+  private static Value declared(Ops ops, Value number, OnnxValue input) {
+    return input.dims() != null && input.dims().length == 1 ? ops.reshape(number, 1) : number;
+  }
+
   private static List<Value> round(
       GraphConverter graph, Scope outer, OnnxGraph body, Value index, List<Value> states) {
     Map<String, Value> given = new HashMap<>();
-    given.put(body.inputs().get(0).name(), index);
-    given.put(body.inputs().get(1).name(), graph.ops().number(DataType.BOOL, 1));
+    Value goesOn = graph.ops().number(DataType.BOOL, 1);
+    given.put(body.inputs().get(0).name(), declared(graph.ops(), index, body.inputs().get(0)));
+    given.put(body.inputs().get(1).name(), declared(graph.ops(), goesOn, body.inputs().get(1)));
     for (int i = 0; i < states.size(); i++) {
       given.put(body.inputs().get(i + 2).name(), states.get(i));
     }
