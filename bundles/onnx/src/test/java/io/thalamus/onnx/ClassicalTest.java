@@ -12,6 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.onnx.OnnxFileBuilder.Message;
 import java.util.ArrayList;
@@ -272,6 +273,26 @@ class ClassicalTest {
     float[] rows = {1, 2, 3, 1, 2, 9, 8, 5};
     assertArrayEquals(
         new float[] {5, 0, 0, 12, 5, 0, 0, 12}, run("TreeEnsemble", 2, 2, rows, ensemble(6)));
+  }
+
+  @Test
+  void treesOfVersion5GiveTheTypeOfTheirData() throws Exception {
+    int float64 = 11;
+    file.input("x", float64, 1, 2)
+        .node(ML + "TreeEnsemble", List.of("x"), "y", ensemble(6))
+        .output("y", float64, 1, 2);
+    Subgraph graph = TestFiles.read(file.build()).main();
+    assertEquals(graph.input(0).type(), graph.output(0).type());
+  }
+
+  /** As Core ML's converter writes it: OneHotEncoder gives an axis more than the others have. */
+  @Test
+  void rowsOfMoreAxesAreJoined() throws Exception {
+    file.input("x", FLOAT, 2, 1)
+        .node(ML + "OneHotEncoder", List.of("x"), "flags", ints("cats_int64s", 4, 7))
+        .node(ML + "FeatureVectorizer", List.of("flags", "x"), "y", ints("inputdimensions", 2, 1))
+        .output("y", FLOAT, 2, 3);
+    assertArrayEquals(new float[] {0, 1, 7, 1, 0, 4}, TestFiles.run(file, 7, 4));
   }
 
   @Test

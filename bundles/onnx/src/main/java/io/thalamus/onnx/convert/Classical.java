@@ -130,12 +130,18 @@ final class Classical {
     node.out(ops.gather(rows, rows.rank() - 1, ops.flat(node.in(1))));
   }
 
+  /** Rows of all inputs, of which some have more axes, as OneHotEncoder adds one. */
   private static void join(Node node) {
     Ops ops = node.ops();
     List<Value> parts = new ArrayList<>();
     for (int i = 0; i < node.inputs(); i++) {
       Value data = floats(node, i);
-      parts.add(data.rank() == 1 ? ops.reshape(data, 1, data.count()) : data);
+      if (data.rank() < 2) {
+        data = ops.reshape(data, 1, data.count());
+      } else if (data.rank() > 2) {
+        data = ops.reshape(data, data.dim(0), Dims.count(data.shape(), 1, data.rank()));
+      }
+      parts.add(data);
     }
     node.out(ops.concat(parts, 1));
   }

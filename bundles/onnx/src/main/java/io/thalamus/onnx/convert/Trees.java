@@ -403,11 +403,14 @@ final class Trees {
       scores = Scores.added(ops, scores, base);
     }
     if (outputs > 1) {
-      node.out(Scores.transformed(node, named(scores, said, outputs), transform));
-      return;
+      scores = Scores.transformed(node, named(scores, said, outputs), transform);
+    } else if (transform.equals("PROBIT")) {
+      // ONNX Runtime leaves a single target as it is, but for this one.
+      scores = Scores.transformed(node, scores, transform);
     }
-    // ONNX Runtime leaves a single target as it is, but for this one.
-    node.out(transform.equals("PROBIT") ? Scores.transformed(node, scores, transform) : scores);
+    // The younger operator gives what it is given, the older one float32.
+    boolean isYoung = node.onnx().type().equals("TreeEnsemble");
+    node.out(isYoung ? ops.cast(scores, node.in(0).type()) : scores);
   }
 
   /** The scores, but 0 without any base where no leaf of a row names an output. */
