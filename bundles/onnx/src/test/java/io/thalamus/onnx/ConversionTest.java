@@ -22,8 +22,10 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Small files from bytes to results, and what is said of those that cannot be read. */
@@ -57,6 +59,68 @@ class ConversionTest {
     assertArrayEquals(
         new float[] {12, 16, 24, 28, 96, 96, 96, 96},
         TestFiles.run(file, 1, 2, 3, 4, 5, 6, 7, 8, 9));
+  }
+
+  /** The windows by their formula; the settings differ along each dimension. */
+  @ParameterizedTest
+  @CsvSource({"1, 1, 1", "2, 1, 1", "1, 2, 1", "2, 3, 2"})
+  void convolutionInSpace(int stride, int dilation, int pad) throws Exception {
+    int[] size = {6, 5, 4};
+    int[] kernel = {2, 3, 2};
+    int[] strides = {stride, 1, 2};
+    int[] dilations = {dilation, 1, 1};
+    int[] before = {pad, 1, 0};
+    int[] after = {0, 1, 1};
+    int[] output = new int[3];
+    for (int i = 0; i < 3; i++) {
+      int room = size[i] + before[i] + after[i] - (kernel[i] - 1) * dilations[i] - 1;
+      output[i] = room / strides[i] + 1;
+    }
+    Random random = new Random(1);
+    float[] x = small(random, 2 * 2 * 6 * 5 * 4);
+    float[] w = small(random, 3 * 2 * 2 * 3 * 2);
+    float[] expected = new float[2 * 3 * output[0] * output[1] * output[2]];
+    for (int i = 0; i < expected.length; i++) {
+      int[] at = {
+        i / (output[1] * output[2]) % output[0], i / output[2] % output[1], i % output[2]
+      };
+      int unit = i / (output[0] * output[1] * output[2]) % 3;
+      int image = i / (output[0] * output[1] * output[2]) / 3;
+      expected[i] = 10 * unit;
+      for (int cell = 0; cell < 2 * 12; cell++) {
+        int[] within = {cell / 6 % 2, cell / 2 % 3, cell % 2};
+        int place = image * 2 + cell / 12;
+        boolean isInside = true;
+        for (int k = 0; k < 3; k++) {
+          int index = at[k] * strides[k] + within[k] * dilations[k] - before[k];
+          isInside &= index >= 0 && index < size[k];
+          place = place * size[k] + index;
+        }
+        expected[i] += isInside ? x[place] * w[unit * 24 + cell] : 0;
+      }
+    }
+    file.input("x", FLOAT, 2, 2, 6, 5, 4)
+        .floats("w", new long[] {3, 2, 2, 3, 2}, w)
+        .floats("b", new long[] {3}, 0, 10, 20)
+        .node(
+            "Conv",
+            List.of("x", "w", "b"),
+            "y",
+            ints("strides", stride, 1, 2),
+            ints("dilations", dilation, 1, 1),
+            ints("pads", pad, 1, 0, 0, 1, 1))
+        .output("y", FLOAT, 2, 3, output[0], output[1], output[2]);
+    assertArrayEquals(expected, TestFiles.run(file, x));
+  }
+
+  /** All windows of such a volume together have more elements than can be counted. */
+  @Test
+  void convolutionsOfLargeVolumesAreRead() throws Exception {
+    file.input("x", FLOAT, 1, 5, 256, 256, 256)
+        .floats("w", new long[] {1, 5, 3, 3, 3}, new float[135])
+        .node("Conv", List.of("x", "w"), "y", ints("pads", 1, 1, 1, 1, 1, 1))
+        .output("y", FLOAT, 1, 1, 256, 256, 256);
+    assertEquals(Shape.of(1, 1, 256, 256, 256), TestFiles.read(file.build()).main().output(0).shape());
   }
 
   /** Shape arithmetic as exporters write it: it leaves nothing but the product behind. */
@@ -427,5 +491,13 @@ class ConversionTest {
     ModelFile read = TestFiles.readFile(file.build(), Map.of());
     assertEquals(Shape.of(1, 2), read.model().main().input(1).shape());
     assertEquals(Shape.of(0, 0), read.input(1).shape());
+  }
+
+  private static float[] small(Random random, int count) {
+    float[] numbers = new float[count];
+    for (int i = 0; i < count; i++) {
+      numbers[i] = random.nextInt(9) - 4;
+    }
+    return numbers;
   }
 }

@@ -16,6 +16,8 @@ import java.util.Optional;
 final class Convolution {
   static final int[] CHANNELS_LAST = {0, 2, 3, 1};
   static final int[] CHANNELS_FIRST = {0, 3, 1, 2};
+  private static final int[] DEEP_LAST = {0, 2, 3, 4, 1};
+  private static final int[] DEEP_FIRST = {0, 4, 1, 2, 3};
 
   private Convolution() {}
 
@@ -79,7 +81,49 @@ final class Convolution {
               groups);
       return ops.reshape(result, Dims.remove(result.shape(), 2));
     }
+    if (isReal && isPadded && frame.kernel().length == 3 && groups == 1 && !value.isOpen()) {
+      return bySlices(ops, value, weights, bias, frame);
+    }
     return byProduct(ops, value, weights, bias, frame, groups);
+  }
+
+  /**
+   * A convolution in space: each slice of the result is a flat convolution of those slices that its
+   * windows reach, which are its channels. All windows side by side would be as many times larger
+   * as a window has cells.
+   */
+  private static Value bySlices(Ops ops, Value value, Value weights, Value bias, Frame frame) {
+    int[] before = {0, frame.before()[0], 0, 0, 0};
+    int[] after = {0, frame.after()[0], 0, 0, 0};
+    Value slices = ops.pad(ops.transpose(value, DEEP_LAST), before, after, 0);
+    int depth = frame.kernel()[0];
+    int positions = frame.output()[0];
+    int[] steps = {1, frame.strides()[0], 1, 1, 1};
+    int[] sizes = slices.shape().clone();
+    sizes[1] = positions;
+    List<Value> reached = new ArrayList<>();
+    for (int i = 0; i < depth; i++) {
+      int[] starts = {0, i * frame.dilations()[0], 0, 0, 0};
+      reached.add(ops.slice(slices, starts, steps, sizes));
+    }
+    Value channels = ops.concat(reached, DEEP_LAST.length - 1);
+    int[] shape = channels.shape();
+    Value images = ops.reshape(channels, shape[0] * shape[1], shape[2], shape[3], shape[4]);
+    int[] kernel = weights.shape();
+    Value filter =
+        ops.reshape(
+            ops.transpose(weights, 0, 2, 1, 3, 4),
+            kernel[0],
+            depth * kernel[1],
+            kernel[3],
+            kernel[4]);
+    Value flat =
+        flatConvolution(
+            ops, ops.transpose(images, CHANNELS_FIRST), filter, bias, frame.withoutFirst(), 1);
+    Value last = ops.transpose(flat, CHANNELS_LAST);
+    Value result =
+        ops.reshape(last, shape[0], positions, last.dim(1), last.dim(2), last.dim(3));
+    return ops.transpose(result, DEEP_FIRST);
   }
 
   private static Value flatConvolution(

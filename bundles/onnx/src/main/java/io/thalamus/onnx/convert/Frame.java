@@ -92,6 +92,17 @@ record Frame(
         Dims.insert(output, 0, 1));
   }
 
+  /** The same way, but for the first dimension. */
+  Frame withoutFirst() {
+    return new Frame(
+        Dims.remove(kernel, 0),
+        Dims.remove(strides, 0),
+        Dims.remove(dilations, 0),
+        Dims.remove(before, 0),
+        Dims.remove(after, 0),
+        Dims.remove(output, 0));
+  }
+
   /**
    * All windows of a value.
    *
