@@ -306,6 +306,20 @@ class ClassicalTest {
     assertArrayEquals(new float[] {0, 12, 5, 0, 0, 12}, TestFiles.run(other, 1, 2, 2, 9, 8, 50));
   }
 
+  /** As scikit-learn's voting classifiers end; a label that is a text is shown as its number. */
+  @Test
+  void labelsOfTextAreTheNumbersOfTheirClasses() throws Exception {
+    file.input("x", FLOAT, 2, 3)
+        .strings("classes", "cat", "dog", "owl")
+        .integers("all", new long[] {1}, -1)
+        .node("ArgMax", List.of("x"), "places", integer("axis", 1))
+        .node(ML + "ArrayFeatureExtractor", List.of("classes", "places"), "found")
+        .node("Reshape", List.of("found", "all"), "label")
+        .node("Cast", List.of("label"), "y", integer("to", FLOAT))
+        .output("y", FLOAT, 2);
+    assertArrayEquals(new float[] {2, 1}, TestFiles.run(file, 0, 0.25f, 0.75f, 0, 1, 0));
+  }
+
   private static Message[] ensemble(int mode) {
     return new Message[] {
       integer("n_targets", 2),

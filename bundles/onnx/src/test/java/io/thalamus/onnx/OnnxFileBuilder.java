@@ -141,6 +141,15 @@ final class OnnxFileBuilder {
     return this;
   }
 
+  OnnxFileBuilder strings(String name, String... values) {
+    Message tensor = tensor(name, 8, values.length);
+    for (String value : values) {
+      tensor.text(6, value);
+    }
+    graph.message(5, tensor);
+    return this;
+  }
+
   static Message ints(String name, long... values) {
     Message attribute = new Message().text(1, name).number(20, 7);
     for (long value : values) {

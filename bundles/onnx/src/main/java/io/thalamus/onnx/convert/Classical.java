@@ -125,6 +125,12 @@ final class Classical {
   /** Columns by their numbers. */
   private static void extract(Node node) {
     Ops ops = node.ops();
+    if (node.isText(0)) {
+      // scikit-learn's labels of classes; the number of a class stands for one that is a text.
+      Value places = ops.cast(ops.flat(node.in(1)), DataType.INT64);
+      node.out(ops.reshape(places, 1, places.count()));
+      return;
+    }
     Value data = node.in(0);
     Value rows = data.rank() < 2 ? ops.reshape(data, 1, data.count()) : data;
     node.out(ops.gather(rows, rows.rank() - 1, ops.flat(node.in(1))));

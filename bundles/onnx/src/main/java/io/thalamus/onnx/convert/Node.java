@@ -110,6 +110,11 @@ final class Node {
     return has(input) && in(input).isConstant();
   }
 
+  /** Returns whether an input is a constant of texts. */
+  boolean isText(int input) {
+    return has(input) && scope.isText(onnx.inputs().get(input));
+  }
+
   /** Returns whether an execution tells an input, and the file does not tell the result's shape. */
   boolean isTold(int input) {
     return has(input) && !isKnown(input) && declared(0) == null;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
+import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.file.OnnxGraph;
 import io.thalamus.onnx.file.OnnxNode;
 import io.thalamus.onnx.file.OnnxTensor;
@@ -112,6 +113,14 @@ final class Scope {
             && !values.containsKey(name)
             && !graph.constants().containsKey(name)
             && outer.hasFailed(name);
+  }
+
+  /** Returns whether a name is that of a constant of texts. */
+  boolean isText(String name) {
+    OnnxTensor constant = graph.constants().get(name);
+    return constant == null
+        ? outer != null && !values.containsKey(name) && outer.isText(name)
+        : constant.type() == DataType.STRING;
   }
 
   Value get(String name) {

@@ -108,6 +108,9 @@ public enum DataType {
   /** ONNX's number of BFLOAT16, the upper half of a FLOAT, which values of it become. */
   public static final int BFLOAT16 = 16;
 
+  /** What ONNX has for texts, which no operand holds. */
+  public static final int STRING = 8;
+
   /** The type with a number. */
   public static Optional<DataType> of(int code) {
     if (code == BFLOAT16) {
@@ -129,7 +132,7 @@ public enum DataType {
             () ->
                 switch (code) {
                   case 0 -> "no type";
-                  case 8 -> "STRING";
+                  case STRING -> "STRING";
                   case 14 -> "COMPLEX64";
                   case 15 -> "COMPLEX128";
                   case 16 -> "BFLOAT16";
