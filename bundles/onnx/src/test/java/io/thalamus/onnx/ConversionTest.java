@@ -120,7 +120,8 @@ class ConversionTest {
         .floats("w", new long[] {1, 5, 3, 3, 3}, new float[135])
         .node("Conv", List.of("x", "w"), "y", ints("pads", 1, 1, 1, 1, 1, 1))
         .output("y", FLOAT, 1, 1, 256, 256, 256);
-    assertEquals(Shape.of(1, 1, 256, 256, 256), TestFiles.read(file.build()).main().output(0).shape());
+    assertEquals(
+        Shape.of(1, 1, 256, 256, 256), TestFiles.read(file.build()).main().output(0).shape());
   }
 
   /** Shape arithmetic as exporters write it: it leaves nothing but the product behind. */

@@ -121,8 +121,7 @@ final class Convolution {
         flatConvolution(
             ops, ops.transpose(images, CHANNELS_FIRST), filter, bias, frame.withoutFirst(), 1);
     Value last = ops.transpose(flat, CHANNELS_LAST);
-    Value result =
-        ops.reshape(last, shape[0], positions, last.dim(1), last.dim(2), last.dim(3));
+    Value result = ops.reshape(last, shape[0], positions, last.dim(1), last.dim(2), last.dim(3));
     return ops.transpose(result, DEEP_FIRST);
   }
 
