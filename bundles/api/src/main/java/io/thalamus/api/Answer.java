@@ -80,7 +80,11 @@ public record Answer(List<Tensor> outputs, ExecutionReport report, List<String> 
             + outputs.stream().map(Tensor::name).collect(Collectors.joining(", ")));
   }
 
-  /** Returns the best classes of the first output, the best first; NaN is worst. */
+  /**
+   * Returns the best classes of the first output, the best first; NaN is worst.
+   *
+   * @param most at least 0; all where there are fewer
+   */
   public List<Scored> top(int most) {
     return top(output(), labels, most);
   }
@@ -89,8 +93,12 @@ public record Answer(List<Tensor> outputs, ExecutionReport report, List<String> 
    * Returns the best elements of a tensor, the best first; NaN is worst.
    *
    * @param labels one for each element, or fewer
+   * @param most at least 0; all where there are fewer
    */
   public static List<Scored> top(Tensor scores, List<String> labels, int most) {
+    if (most < 0) {
+      throw new IllegalArgumentException("most must be at least 0, not " + most);
+    }
     return IntStream.range(0, Math.toIntExact(scores.count()))
         .mapToObj(i -> new Scored(i, i < labels.size() ? labels.get(i) : "", scores.real(i)))
         .sorted(Scored::compare)

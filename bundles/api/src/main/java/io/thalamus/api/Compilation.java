@@ -2,6 +2,7 @@
 package io.thalamus.api;
 
 import io.thalamus.model.Model;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.osgi.annotation.versioning.ProviderType;
@@ -56,7 +57,7 @@ public interface Compilation extends AutoCloseable {
    * @throws IllegalStateException if the compilation is closed
    */
   default Answer run(Tensor... inputs) throws NeuralNetworksException {
-    return new Inference(this).run(List.of(inputs));
+    return new Inference(this).run(Arrays.asList(inputs));
   }
 
   /**

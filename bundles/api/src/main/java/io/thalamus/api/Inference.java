@@ -106,9 +106,13 @@ public final class Inference {
     }
     int missing = ordered.indexOf(null);
     if (missing >= 0) {
-      throw NeuralNetworksException.badData("input " + main.input(missing).text() + " is missing");
+      throw missing(main.input(missing));
     }
     return run(ordered);
+  }
+
+  static NeuralNetworksException missing(Operand input) {
+    return NeuralNetworksException.badData("input " + input.text() + " is missing");
   }
 
   private void check(List<Tensor> inputs) throws NeuralNetworksException {
@@ -120,10 +124,13 @@ public final class Inference {
     }
     for (int i = 0; i < wanted; i++) {
       Tensor input = inputs.get(i);
+      Operand operand = main.input(i);
+      if (input == null) {
+        throw missing(operand);
+      }
       if (input == given[i]) {
         continue;
       }
-      Operand operand = main.input(i);
       boolean fits =
           operand.type().equals(input.type())
               && operand.quantization().equals(input.quantization())

@@ -16,6 +16,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -181,7 +182,7 @@ public final class Network implements AutoCloseable {
   private Answer runAll(List<Operand> operands, Map<String, Tensor> inputs)
       throws NeuralNetworksException {
     Map<String, Shape> shapes = Map.of();
-    if (operands.stream().allMatch(operand -> inputs.containsKey(operand.name()))) {
+    if (operands.stream().allMatch(operand -> inputs.get(operand.name()) != null)) {
       shapes = otherShapes(operands.stream().map(operand -> inputs.get(operand.name())).toList());
     }
     if (shapes.isEmpty()) {
@@ -199,7 +200,8 @@ public final class Network implements AutoCloseable {
 
   /** Returns the dimensions for which the model is to be read again; empty if it takes these. */
   private Map<String, Shape> otherShapes(List<Tensor> inputs) {
-    return loaded.file().openInputs().isEmpty()
+    // An input that is missing is refused by the execution, which names it.
+    return loaded.file().openInputs().isEmpty() || inputs.stream().anyMatch(Objects::isNull)
         ? Map.of()
         : loaded.file().shapesForValues(inputs.stream().map(Tensor::shape).toList());
   }
@@ -209,6 +211,10 @@ public final class Network implements AutoCloseable {
     List<Operand> operands = inputs();
     Tensor[] tensors = new Tensor[inputs.length];
     for (int i = 0; i < tensors.length; i++) {
+      if (inputs[i] == null) {
+        // Refused by run.
+        continue;
+      }
       // What has no operand is refused by run, as a missing one is.
       tensors[i] =
           i < operands.size()
@@ -224,6 +230,9 @@ public final class Network implements AutoCloseable {
     if (operands.isEmpty() || operands.size() > 1 && loaded.file().neededInputs() != 1) {
       throw NeuralNetworksException.badData(
           "the model has " + operands.size() + " inputs; make a tensor of the picture for one");
+    }
+    if (picture == null) {
+      throw Inference.missing(operands.getFirst());
     }
     Picture shown = Picture.of(picture);
     Operand wanted = shown.sized(operands.getFirst(), loaded.file().input(0));

@@ -132,6 +132,28 @@ class NetworkTest {
   }
 
   @Test
+  void argumentsThatAreNullAreNamed() throws Exception {
+    try (Network network = open(ModelLoaderTest.letter(2))) {
+      String line = "input x TENSOR_FLOAT32 " + network.inputs().getFirst().shape() + " is missing";
+      Map<String, Tensor> named = new HashMap<>();
+      named.put("x", null);
+      for (Executable run :
+          List.<Executable>of(
+              () -> network.run((float[]) null),
+              () -> network.run((Tensor) null),
+              () -> network.run((BufferedImage) null),
+              () -> network.run(named))) {
+        assertRefused(ResultCode.BAD_DATA, line, run);
+      }
+      Answer answer = network.run(new float[FLOATS]);
+      assertEquals(0, answer.top(0).size());
+      assertEquals(
+          "most must be at least 0, not -1",
+          assertThrows(IllegalArgumentException.class, () -> answer.top(-1)).getMessage());
+    }
+  }
+
+  @Test
   void aModelThatCannotBeCompiledIsClosed() throws Exception {
     LoadedModel model =
         runtime.networks().load("m", MemorySegment.ofArray(ModelLoaderTest.letter(1)));
