@@ -91,6 +91,15 @@ class VerifyCommandTest {
   }
 
   @Test
+  void aDamagedFileIsNamedOnce() throws Exception {
+    Files.createDirectories(folder.resolve("v"));
+    Files.writeString(folder.resolve("v/bad.json"), "{\"format\": }");
+    assertThrows(CommandException.class, () -> terminal.type("nn:verify v"));
+    String line = terminal.printed().lines().findFirst().orElseThrow();
+    assertTrue(line.startsWith("bad.json: no valid JSON: "), line);
+  }
+
+  @Test
   void reportsAreWrittenWhole() throws Exception {
     example("right", "1");
     terminal.type("nn:verify v --report report.xml");
