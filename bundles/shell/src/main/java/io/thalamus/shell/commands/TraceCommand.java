@@ -12,6 +12,7 @@ import io.thalamus.shell.tensor.OutputFile;
 import io.thalamus.shell.trace.ChromeTrace;
 import io.thalamus.shell.trace.Recorder;
 import io.thalamus.shell.trace.TraceEvent;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -55,7 +56,8 @@ public final class TraceCommand extends Command {
       throw invocation.usage("give --seconds or a COMMAND, not both");
     }
     Path file = invocation.path(invocation.operand());
-    try (Recorder recorder = new Recorder()) {
+    String title = command.isEmpty() ? "all applications" : String.join(" ", command);
+    try (Recording recording = new Recording(file, title)) {
       Exception failure = null;
       try {
         if (command.isEmpty()) {
@@ -67,14 +69,58 @@ public final class TraceCommand extends Command {
         // What was recorded until then says why.
         failure = e;
       }
-      List<TraceEvent> trace = recorder.stop();
-      String title = command.isEmpty() ? "all applications" : String.join(" ", command);
-      boolean isPicture = file.toString().endsWith(".svg");
-      OutputFile.write(file, isPicture ? GanttPicture.of(trace, title) : ChromeTrace.of(trace));
+      List<TraceEvent> trace = recording.write();
       if (failure != null) {
         throw failure;
       }
       return new TraceResult(file, trace, invocation.style());
+    }
+  }
+
+  /**
+   * A recording that is written once: by the command, or by the end of the process if that comes
+   * before, as by Ctrl-C or SIGTERM. Thread-safe.
+   */
+  private static final class Recording implements AutoCloseable {
+    private final Recorder recorder;
+    private final Path file;
+    private final String title;
+    private final Thread hook = new Thread(this::end, "thalamus-trace");
+    private List<TraceEvent> trace;
+
+    Recording(Path file, String title) throws IOException {
+      this.file = file;
+      this.title = title;
+      this.recorder = new Recorder();
+      Runtime.getRuntime().addShutdownHook(hook);
+    }
+
+    synchronized List<TraceEvent> write() throws IOException {
+      if (trace == null) {
+        trace = recorder.stop();
+        boolean isPicture = file.toString().endsWith(".svg");
+        OutputFile.write(file, isPicture ? GanttPicture.of(trace, title) : ChromeTrace.of(trace));
+      }
+      return trace;
+    }
+
+    private void end() {
+      try {
+        write();
+      } catch (IOException | RuntimeException e) {
+        System.err.println("thalamus: no trace was written: " + e.getMessage());
+      }
+    }
+
+    @Override
+    public void close() throws IOException {
+      try {
+        Runtime.getRuntime().removeShutdownHook(hook);
+      } catch (IllegalStateException e) {
+        // The process ends, and the hook may be about to write: the recording ends with it.
+        return;
+      }
+      recorder.close();
     }
   }
 

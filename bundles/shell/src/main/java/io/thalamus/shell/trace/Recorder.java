@@ -8,7 +8,10 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import jdk.jfr.Recording;
+import jdk.jfr.RecordingState;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 
@@ -19,10 +22,21 @@ import jdk.jfr.consumer.RecordingFile;
 public final class Recorder implements AutoCloseable {
   private static final long MOST_BYTES = 256L << 20;
 
-  private final Recording recording = new Recording();
+  private static final long MOST_WAITED_MILLIS = 10_000;
 
-  /** Starts to record. */
-  public Recorder() {
+  private final Recording recording = new Recording();
+  private final Path file;
+
+  /**
+   * Starts to record.
+   *
+   * @throws IOException if there is no place for a temporary file
+   */
+  public Recorder() throws IOException {
+    file = Files.createTempFile("thalamus-", ".jfr");
+    // The recorder's own shutdown hook may stop it first, and then leaves its events there.
+    recording.setDestination(file);
+    recording.setDumpOnExit(true);
     // What is beyond that, the oldest, is lost; a trace that large can hardly be looked at.
     recording.setMaxSize(MOST_BYTES);
     recording.setToDisk(true);
@@ -31,10 +45,12 @@ public final class Recorder implements AutoCloseable {
 
   /** Stops to record and returns what was recorded, by start. */
   public List<TraceEvent> stop() throws IOException {
-    recording.stop();
-    Path file = Files.createTempFile("thalamus-", ".jfr");
     try {
-      recording.dump(file);
+      recording.stop();
+    } catch (IllegalStateException e) {
+      awaitFile();
+    }
+    try {
       List<RecordedEvent> recorded = new ArrayList<>();
       try (RecordingFile events = new RecordingFile(file)) {
         while (events.hasMoreEvents()) {
@@ -52,8 +68,17 @@ public final class Recorder implements AutoCloseable {
     }
   }
 
+  /** Waits for the shutdown hook that has stopped the recording, until its file is whole. */
+  private void awaitFile() {
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(MOST_WAITED_MILLIS);
+    while (recording.getState() != RecordingState.CLOSED && System.nanoTime() - end < 0) {
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
+    }
+  }
+
   @Override
-  public void close() {
+  public void close() throws IOException {
     recording.close();
+    Files.deleteIfExists(file);
   }
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.shell.commands;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 import jdk.jfr.Event;
 import jdk.jfr.Name;
 import org.apache.felix.service.command.Descriptor;
@@ -49,6 +52,14 @@ class TraceCommandTest {
       work(name);
       throw new IllegalStateException("it failed");
     }
+
+    /** Works, and has the process end as a signal does, which never lets it return. */
+    @Descriptor("ends")
+    public String end(String name) throws Exception {
+      work(name);
+      System.exit(0);
+      return "never";
+    }
   }
 
   @Test
@@ -74,6 +85,41 @@ class TraceCommandTest {
           assertThrows(Exception.class, () -> terminal.type("nn:trace out.json -- fail ADD"));
       assertTrue(failure.getMessage().contains("it failed"), failure::toString);
       assertTrue(Files.readString(directory.resolve("out.json")).contains("ADD"));
+    }
+  }
+
+  /** A process that is ended while it records. */
+  static final class Ended {
+    private Ended() {}
+
+    public static void main(String[] arguments) throws Exception {
+      try (Terminal terminal =
+          new Terminal(Path.of(arguments[0]), new TraceCommand(), new Work())) {
+        terminal.type("nn:trace out.json -- end ADD");
+      }
+    }
+  }
+
+  @Test
+  void aProcessThatEndsWritesItsTraceBefore() throws Exception {
+    Path java = Path.of(System.getProperty("java.home"), "bin", "java");
+    for (int i = 0; i < 3; i++) {
+      Files.deleteIfExists(directory.resolve("out.json"));
+      Process process =
+          new ProcessBuilder(
+                  java.toString(),
+                  "-cp",
+                  System.getProperty("java.class.path"),
+                  "-Djava.io.tmpdir=" + directory,
+                  Ended.class.getName(),
+                  directory.toString())
+              .inheritIO()
+              .start();
+      assertEquals(0, process.waitFor());
+      assertTrue(Files.readString(directory.resolve("out.json")).contains("ADD"));
+      try (Stream<Path> left = Files.list(directory)) {
+        assertEquals(List.of(), left.filter(file -> file.toString().endsWith(".jfr")).toList());
+      }
     }
   }
 
