@@ -8,15 +8,14 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.nio.AbstractNioChannel;
+import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.channel.socket.SocketChannel;
-import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpObject;
 import io.netty.handler.codec.http.HttpRequest;
-import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
-import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.codec.http.QueryStringDecoder;
 import io.netty.handler.codec.http.TooLongHttpHeaderException;
@@ -87,6 +86,9 @@ final class Connection extends ChannelInboundHandlerAdapter {
 
   /** True if the client or the server wants the connection to end with the current request. */
   private boolean isFinal;
+
+  /** True if the client sends nothing more; what has come is answered. */
+  private boolean hasInputEnded;
 
   /** The bytes of the current body that have come, skipped ones too. */
   private long received;
@@ -180,8 +182,26 @@ final class Connection extends ChannelInboundHandlerAdapter {
     if (event instanceof SslHandshakeCompletionEvent done && done.isSuccess()) {
       subject =
           Tls.subject(ctx.pipeline().get(SslHandler.class).engine().getSession()).orElse(null);
+    } else if (event == ChannelInputShutdownEvent.INSTANCE) {
+      // Over TLS both directions end at once, and a stream is for those who stay.
+      if (state == State.WORKING && isPlain() && !current.isStreaming()) {
+        hasInputEnded = true;
+        watch(current);
+      } else {
+        ctx.close();
+      }
     }
     ctx.fireUserEventTriggered(event);
+  }
+
+  private void watch(Exchange exchange) {
+    if (exchange.takesInterim()) {
+      InputEnd.watch(context, () -> current == exchange && !exchange.isAnswered());
+    }
+  }
+
+  private boolean isPlain() {
+    return context.pipeline().get(SslHandler.class) == null;
   }
 
   private void idle() {
@@ -294,7 +314,6 @@ final class Connection extends ChannelInboundHandlerAdapter {
     // A client that waits for leave to send has sent nothing, and may or may not send on.
     boolean isLong = isChunked || length > SKIPPED_BYTES || expect != null;
     if (request.protocolVersion().majorVersion() != 1) {
-      // often.
       reject(505, request.protocolVersion() + " is not served: expected HTTP/1.1", Map.of(), true);
       return;
     }
@@ -350,9 +369,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
       return;
     }
     if (waits) {
-      context.writeAndFlush(
-          new DefaultFullHttpResponse(
-              HttpVersion.HTTP_1_1, HttpResponseStatus.CONTINUE, Unpooled.EMPTY_BUFFER));
+      InputEnd.goOn(context);
     }
   }
 
@@ -415,6 +432,9 @@ final class Connection extends ChannelInboundHandlerAdapter {
       if (content instanceof LastHttpContent) {
         state = State.WORKING;
         readSince = System.nanoTime();
+        if (hasInputEnded) {
+          watch(current);
+        }
         server.handle(current);
       }
     } else if (state == State.SKIP) {
@@ -442,16 +462,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
       current = null;
     }
     server.refused(status);
-    byte[] body = Exchange.errorBody(message);
-    DefaultFullHttpResponse response =
-        new DefaultFullHttpResponse(
-            HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(status), Unpooled.wrappedBuffer(body));
-    response.headers().set(HttpHeaderNames.CONTENT_TYPE, "application/json");
-    response.headers().set(HttpHeaderNames.CONTENT_LENGTH, body.length);
-    headers.forEach(response.headers()::set);
-    if (isLast || isFinal) {
-      response.headers().set(HttpHeaderNames.CONNECTION, "close");
-    }
+    FullHttpResponse response = Exchange.refusal(status, message, headers, isLast || isFinal);
     if (isLast) {
       linger();
     } else {
@@ -494,8 +505,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
    * TLS says its own end where none wait.
    */
   private void end(boolean isAnswered) {
-    boolean isPlain = context.pipeline().get(SslHandler.class) == null;
-    boolean lingers = isAnswered && (isPlain || !waiting.isEmpty());
+    boolean lingers = isAnswered && !hasInputEnded && (isPlain() || !waiting.isEmpty());
     if (lingers && channel() instanceof SocketChannel socket) {
       waiting.forEach(ReferenceCountUtil::release);
       waiting.clear();
@@ -514,7 +524,11 @@ final class Connection extends ChannelInboundHandlerAdapter {
       waitingBytes -= size(object);
       process(object);
     }
-    regulate();
+    if (hasInputEnded && state != State.WORKING) {
+      context.writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(ChannelFutureListener.CLOSE);
+    } else {
+      regulate();
+    }
   }
 
   /**

@@ -6,6 +6,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
+import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMessage;
@@ -167,6 +168,18 @@ final class Exchange implements HttpExchange {
     }
   }
 
+  /** Returns true if an answer in pieces has begun, and has not ended. */
+  boolean isStreaming() {
+    synchronized (lock) {
+      return isAnswered && !isEnded;
+    }
+  }
+
+  /** Returns true if the client may be sent interim answers, which HTTP/1.0 does not know. */
+  boolean takesInterim() {
+    return request.protocolVersion().minorVersion() > 0;
+  }
+
   @Override
   public MemorySegment allocate(long byteSize) {
     if (byteSize < 0 || byteSize > Integer.MAX_VALUE - 2 * Body.ALIGNMENT) {
@@ -297,8 +310,24 @@ final class Exchange implements HttpExchange {
     send(status, all, List.of(MemorySegment.ofArray(bytes)));
   }
 
+  /** Returns an answer to what is no request that a handler sees. */
+  static FullHttpResponse refusal(
+      int status, String message, Map<String, String> headers, boolean isLast) {
+    byte[] body = errorBody(message);
+    DefaultFullHttpResponse response =
+        new DefaultFullHttpResponse(
+            HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(status), Unpooled.wrappedBuffer(body));
+    response.headers().set(HttpHeaderNames.CONTENT_TYPE, "application/json");
+    response.headers().set(HttpHeaderNames.CONTENT_LENGTH, body.length);
+    headers.forEach(response.headers()::set);
+    if (isLast) {
+      response.headers().set(HttpHeaderNames.CONNECTION, "close");
+    }
+    return response;
+  }
+
   /** Returns {@code {"error": message}}. */
-  static byte[] errorBody(String message) {
+  private static byte[] errorBody(String message) {
     StringBuilder text = new StringBuilder("{\"error\":\"");
     for (int i = 0; i < message.length(); i++) {
       char c = message.charAt(i);

@@ -110,6 +110,7 @@ final class NettyServer implements HttpServer, AutoCloseable {
             .option(ChannelOption.SO_BACKLOG, 1024)
             .childOption(ChannelOption.ALLOCATOR, allocator)
             .childOption(ChannelOption.TCP_NODELAY, true)
+            .childOption(ChannelOption.ALLOW_HALF_CLOSURE, true)
             .handler(new Acceptance())
             .childHandler(new Initializer())
             .bind(wanted)
