@@ -10,11 +10,14 @@ import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Tensor;
 import io.thalamus.console.CommandException;
 import io.thalamus.console.text.Units;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.Function;
 
 /** An inference whose executions are timed, without what comes before and after. One thread's. */
 public final class TimedInference {
+  private static final int FIRST_TIMES = 1024;
+
   private final Inference inference;
   private final List<Tensor> inputs;
   private long nanos;
@@ -48,12 +51,19 @@ public final class TimedInference {
   /**
    * Executes a number of times.
    *
-   * @throws CommandException where one execution fails
+   * @throws CommandException where one execution fails, or Ctrl-C comes between two
    */
   public Outcome run(int times) {
-    long[] all = new long[times];
+    // A load that Ctrl-C ends may have a number of times that no memory holds.
+    long[] all = new long[Math.min(times, FIRST_TIMES)];
     Answer last = null;
     for (int i = 0; i < times; i++) {
+      if (i > 0 && Thread.currentThread().isInterrupted()) {
+        throw new CommandException("interrupted");
+      }
+      if (i == all.length) {
+        all = Arrays.copyOf(all, (int) Math.min(times, 2L * i));
+      }
       try {
         last = inference.run(inputs);
       } catch (NeuralNetworksException e) {
