@@ -95,9 +95,13 @@ public final class TraceCommand extends Command {
       Runtime.getRuntime().addShutdownHook(hook);
     }
 
-    synchronized List<TraceEvent> write() throws IOException {
+    List<TraceEvent> write() throws IOException {
+      return write(false);
+    }
+
+    private synchronized List<TraceEvent> write(boolean isEnd) throws IOException {
       if (trace == null) {
-        trace = recorder.stop();
+        trace = isEnd ? recorder.awaitEnd() : recorder.stop();
         boolean isPicture = file.toString().endsWith(".svg");
         OutputFile.write(file, isPicture ? GanttPicture.of(trace, title) : ChromeTrace.of(trace));
       }
@@ -106,7 +110,7 @@ public final class TraceCommand extends Command {
 
     private void end() {
       try {
-        write();
+        write(true);
       } catch (IOException | RuntimeException e) {
         System.err.println("thalamus: no trace was written: " + e.getMessage());
       }

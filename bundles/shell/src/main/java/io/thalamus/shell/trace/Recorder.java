@@ -34,7 +34,7 @@ public final class Recorder implements AutoCloseable {
    */
   public Recorder() throws IOException {
     file = Files.createTempFile("thalamus-", ".jfr");
-    // The recorder's own shutdown hook may stop it first, and then leaves its events there.
+    // Its shutdown hook leaves the events there too.
     recording.setDestination(file);
     recording.setDumpOnExit(true);
     // What is beyond that, the oldest, is lost; a trace that large can hardly be looked at.
@@ -45,11 +45,23 @@ public final class Recorder implements AutoCloseable {
 
   /** Stops to record and returns what was recorded, by start. */
   public List<TraceEvent> stop() throws IOException {
-    try {
-      recording.stop();
-    } catch (IllegalStateException e) {
-      awaitFile();
+    recording.stop();
+    return read();
+  }
+
+  /**
+   * Returns what was recorded while the process ends. The recorder's own shutdown hook stops it and
+   * removes what it has; a stop at the same time would find that gone.
+   */
+  public List<TraceEvent> awaitEnd() throws IOException {
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(MOST_WAITED_MILLIS);
+    while (recording.getState() != RecordingState.CLOSED && System.nanoTime() - end < 0) {
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
     }
+    return read();
+  }
+
+  private List<TraceEvent> read() throws IOException {
     try {
       List<RecordedEvent> recorded = new ArrayList<>();
       try (RecordingFile events = new RecordingFile(file)) {
@@ -65,14 +77,6 @@ public final class Recorder implements AutoCloseable {
       return recorded.stream().flatMap(event -> TraceEvent.of(event, origin).stream()).toList();
     } finally {
       Files.delete(file);
-    }
-  }
-
-  /** Waits for the shutdown hook that has stopped the recording, until its file is whole. */
-  private void awaitFile() {
-    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(MOST_WAITED_MILLIS);
-    while (recording.getState() != RecordingState.CLOSED && System.nanoTime() - end < 0) {
-      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
     }
   }
 
