@@ -158,6 +158,21 @@ class LauncherTest {
   }
 
   @Test
+  void aShellWithoutADeployFolderSaysSoOnce() throws Exception {
+    Path file = Files.writeString(directory.resolve("a-file"), "");
+    Process process = start(START, Map.of(), "--storage", file.resolve("below").toString());
+    process.getOutputStream().write("nn:devices\n".getBytes());
+    Outcome outcome = outcome(process);
+    assertEquals(0, outcome.status(), outcome::err);
+    assertTrue(outcome.out().contains("cpu "), outcome::out);
+    assertEquals(
+        "thalamus: no devices are installed from "
+            + file
+            + "/below/deploy, which cannot be made: Not a directory\n",
+        outcome.err());
+  }
+
+  @Test
   void aStorageThatTakesALockAndNoBundlesIsNoObstacle() throws Exception {
     Path storage = directory.resolve("s");
     assertEquals(0, run("--storage", storage.toString(), "-c", "lb").status());

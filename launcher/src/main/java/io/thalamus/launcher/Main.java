@@ -8,6 +8,9 @@ import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -21,6 +24,9 @@ import org.osgi.framework.BundleException;
 public final class Main {
   private static final int FAILED = 1;
   private static final int USAGE = 2;
+
+  /** The bundle that watches the deploy folder. */
+  private static final String WATCHER = "org.apache.felix.fileinstall.jar";
 
   /** The standard output of the process, which remembers what a {@code PrintStream} swallows. */
   private static final class Output extends FileOutputStream {
@@ -166,10 +172,10 @@ public final class Main {
     List<Distribution.Item> wanted = distribution.chosen(options.devices());
     Path storage = options.storage().orElseGet(Main::defaultStorage).toAbsolutePath();
     Slot slot = Slot.take(storage.resolve("framework").resolve(digest(home)), home);
-    if (stays) {
-      createDeployFolder(storage.resolve("deploy"));
+    if (stays && !hasDeployFolder(storage.resolve("deploy"))) {
+      wanted = wanted.stream().filter(item -> !item.file().endsWith(WATCHER)).toList();
     }
-    Map<String, String> properties = properties(storage, options);
+    Map<String, String> properties = properties(storage, slot, options);
     Container container;
     try {
       container = filled(slot, distribution, wanted, properties, options.level());
@@ -234,15 +240,29 @@ public final class Main {
     return 0;
   }
 
-  private void createDeployFolder(Path folder) {
+  /** Returns true if there is a folder of devices to watch, and says why if there is none. */
+  private boolean hasDeployFolder(Path folder) {
     try {
       Files.createDirectories(folder);
+      return true;
     } catch (IOException e) {
-      err.println("thalamus: there is no deploy folder " + folder + ": " + e.getMessage());
+      String reason =
+          switch (e) {
+            case AccessDeniedException _ -> "access is denied";
+            case FileAlreadyExistsException _ -> "a file is in its place";
+            case FileSystemException given when given.getReason() != null -> given.getReason();
+            default -> e.toString();
+          };
+      err.println(
+          "thalamus: no devices are installed from "
+              + folder
+              + ", which cannot be made: "
+              + reason);
+      return false;
     }
   }
 
-  private Map<String, String> properties(Path storage, Options options) {
+  private Map<String, String> properties(Path storage, Slot slot, Options options) {
     Map<String, String> properties = new HashMap<>();
     properties.put("thalamus.home", home.toString());
     properties.put("thalamus.storage", storage.toString());
@@ -256,8 +276,12 @@ public final class Main {
     // Nothing of another run counts, but what the storage keeps.
     properties.put("felix.cm.pm", "memory");
     if (options.level() >= Distribution.INTERACTIVE_LEVEL) {
-      properties.put("felix.fileinstall.dir", storage.resolve("deploy").toString());
-      properties.put("felix.fileinstall.tmpdir", storage.resolve("deploy/.tmp").toString());
+      Path folder = storage.resolve("deploy");
+      // A folder that others fill may be one that this process only reads.
+      Path copies =
+          Files.isWritable(folder) ? folder.resolve(".tmp") : slot.cache().resolveSibling("deploy");
+      properties.put("felix.fileinstall.dir", folder.toString());
+      properties.put("felix.fileinstall.tmpdir", copies.toString());
       properties.put("felix.fileinstall.poll", "500");
       // A file that it writes back is empty for a moment, in which its own next look may read it.
       properties.put("felix.fileinstall.enableConfigSave", "false");
