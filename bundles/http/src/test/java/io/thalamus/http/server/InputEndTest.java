@@ -44,9 +44,7 @@ class InputEndTest {
       String head = " HTTP/" + version + "\r\nHost: x\r\nConnection: keep-alive\r\n\r\n";
       socket
           .getOutputStream()
-          .write(
-              ("GET /slow" + head + "GET /hello/next" + head)
-                  .getBytes(StandardCharsets.UTF_8));
+          .write(("GET /slow" + head + "GET /hello/next" + head).getBytes(StandardCharsets.UTF_8));
       socket.shutdownOutput();
       assertTrue(started.await(20, TimeUnit.SECONDS));
       if (version.equals("1.1")) {
