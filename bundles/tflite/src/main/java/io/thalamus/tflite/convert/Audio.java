@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
-import com.google.flatbuffers.ArrayReadWriteBuf;
 import com.google.flatbuffers.FlexBuffers;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
@@ -33,12 +32,6 @@ final class Audio {
     table.addCustom("Mfcc", Audio::cepstrum);
   }
 
-  /** Reads settings, of which numbers are integers. */
-  private static FlexBuffers.Map settings(Node node) {
-    byte[] bytes = node.customOptions();
-    return node.get(() -> FlexBuffers.getRoot(new ArrayReadWriteBuf(bytes, bytes.length)).asMap());
-  }
-
   private static int setting(Node node, FlexBuffers.Map settings, String name) {
     return node.get(() -> settings.get(name).asInt());
   }
@@ -57,7 +50,7 @@ final class Audio {
    * for each channel and each window. A window is weighted by a periodic Hann window.
    */
   private static void spectrogram(Node node) {
-    FlexBuffers.Map settings = settings(node);
+    FlexBuffers.Map settings = node.namedOptions();
     int window = setting(node, settings, "window_size");
     int stride = setting(node, settings, "stride");
     boolean isSquared = node.get(() -> settings.get("magnitude_squared").asBoolean());
@@ -79,7 +72,7 @@ final class Audio {
     int real = squares(node, rows, bins, length, 0);
     int imaginary = squares(node, rows, bins, length, Math.PI / 2);
     int energy = node.compute(OperationCode.ADD, real, real, imaginary);
-    Rfft.emit(
+    Reshape.emit(
         node,
         isSquared ? energy : node.compute(OperationCode.SQRT, energy, energy),
         Shape.of(channels, count, bins));
@@ -96,7 +89,8 @@ final class Audio {
         waves[bin * window + i] = (float) (weight * Math.cos(angle - phase));
       }
     }
-    int part = Rfft.times(node, windows, node.float32Tensor(Shape.of(bins, window), waves));
+    int part =
+        MatrixMultiply.times(node, windows, node.float32Tensor(Shape.of(bins, window), waves));
     return node.compute(OperationCode.MUL, part, part, part);
   }
 
@@ -105,7 +99,7 @@ final class Audio {
    * on the rate of the samples, which is an input.
    */
   private static void cepstrum(Node node) {
-    FlexBuffers.Map settings = settings(node);
+    FlexBuffers.Map settings = node.namedOptions();
     int bands = setting(node, settings, "filterbank_channel_count");
     int coefficients = setting(node, settings, "dct_coefficient_count");
     int lower = setting(node, settings, "lower_frequency_limit");
@@ -127,7 +121,8 @@ final class Audio {
     int squares = Reshape.reshaped(node, node.in(0), Shape.of(rows, bins));
     int magnitudes = node.compute(OperationCode.SQRT, squares, squares);
     int rate = rate(node);
-    int inBands = Rfft.times(node, magnitudes, bands(node, rate, bins, bands, lower, upper));
+    int inBands =
+        MatrixMultiply.times(node, magnitudes, bands(node, rate, bins, bands, lower, upper));
     int least = node.float32Tensor(Shape.of(1), LEAST_ENERGY);
     int some = node.compute(OperationCode.MAXIMUM, inBands, inBands, least);
     int logarithms = node.compute(OperationCode.LOG, some, some);
@@ -139,10 +134,10 @@ final class Audio {
       }
     }
     int transform = node.float32Tensor(Shape.of(coefficients, bands), waves);
-    int transformed = Rfft.times(node, logarithms, transform);
+    int transformed = MatrixMultiply.times(node, logarithms, transform);
     int known =
         node.compute(OperationCode.MUL, transformed, transformed, isKnown(node, rate, bins, upper));
-    Rfft.emit(node, known, energy.with(2, coefficients));
+    Reshape.emit(node, known, energy.with(2, coefficients));
   }
 
   /** The rate of the samples as one real number. */

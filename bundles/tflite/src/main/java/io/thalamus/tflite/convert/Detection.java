@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
-import com.google.flatbuffers.ArrayReadWriteBuf;
 import com.google.flatbuffers.FlexBuffers;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
@@ -30,7 +29,8 @@ final class Detection {
   }
 
   private static void postProcess(Node node) {
-    Settings settings = settings(node);
+    FlexBuffers.Map options = node.namedOptions();
+    Settings settings = node.get(() -> Settings.of(options));
     Shape scoresShape = node.shapeOf(1);
     node.require(
         scoresShape.rank() == 3
@@ -101,12 +101,6 @@ final class Detection {
 
   private static int integers(Node node, Shape shape) {
     return node.temporary(OperandCode.TENSOR_INT32, shape, Quantization.NONE);
-  }
-
-  private static Settings settings(Node node) {
-    byte[] bytes = node.customOptions();
-    return node.get(
-        () -> Settings.of(FlexBuffers.getRoot(new ArrayReadWriteBuf(bytes, bytes.length)).asMap()));
   }
 
   private record Settings(

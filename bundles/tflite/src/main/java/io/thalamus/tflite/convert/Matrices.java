@@ -51,11 +51,9 @@ final class Matrices {
     long matrix = (long) size * (size + 1);
     Strided.emit(
         node, wide, node.operand(diagonal).shape(), 0, new long[] {matrix, size, 1}, diagonal);
-    int output = node.out(0);
     int[] full = Arrays.copyOf(shape.toArray(), shape.rank() + 1);
     full[shape.rank()] = size;
-    node.builder().reshape(output, Shape.of(full));
-    Reshape.emit(node, diagonal, output);
+    Reshape.emit(node, diagonal, Shape.of(full));
   }
 
   private static void setDiagonal(Node node) {

@@ -151,4 +151,19 @@ final class MatrixMultiply {
         "its input of shape " + input + " does not fit weights of shape " + weights);
     return (int) (count / columns(weights));
   }
+
+  /** The products of rows with the rows of a matrix. */
+  static int times(Node node, int data, int matrix) {
+    Operand weights = node.operand(matrix);
+    int results = weights.shape().dimension(0);
+    int bias = node.float32Tensor(Shape.of(results), node.constants().room(results, node.input(0)));
+    return node.compute(
+        OperationCode.FULLY_CONNECTED,
+        weights,
+        Shape.of(node.operand(data).shape().dimension(0), results),
+        data,
+        matrix,
+        bias,
+        node.int32(0));
+  }
 }

@@ -4,6 +4,8 @@ package io.thalamus.tflite.convert;
 import static io.thalamus.model.LittleEndian.FLOAT;
 import static io.thalamus.model.LittleEndian.INT;
 
+import com.google.flatbuffers.ArrayReadWriteBuf;
+import com.google.flatbuffers.FlexBuffers;
 import com.google.flatbuffers.Table;
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.ConstantCopy;
@@ -123,6 +125,12 @@ final class Node {
     ByteRange range = operator.customOptions();
     require(!range.isEmpty() && range.length() <= MAX_OPTIONS, "its settings are missing or huge");
     return constants().copy(range);
+  }
+
+  /** A custom operator's settings by name; read each by {@link #get}. */
+  FlexBuffers.Map namedOptions() {
+    byte[] bytes = customOptions();
+    return get(() -> FlexBuffers.getRoot(new ArrayReadWriteBuf(bytes, bytes.length)).asMap());
   }
 
   // ---- inputs ----

@@ -80,13 +80,8 @@ final class RandomNumbers {
       }
     }
     int sums =
-        node.compute(
-            OperationCode.FULLY_CONNECTED,
-            logits,
-            shares,
-            node.float32Tensor(Shape.of(classes, classes), triangle),
-            node.float32Tensor(Shape.of(classes), new float[classes]),
-            node.int32(0));
+        MatrixMultiply.times(
+            node, shares, node.float32Tensor(Shape.of(classes, classes), triangle));
     int total = node.temporary(data, column);
     Strided.emit(node, sums, column, classes - 1, new long[] {classes, 1}, total);
     float[] points = room(node, (long) batch * samples);

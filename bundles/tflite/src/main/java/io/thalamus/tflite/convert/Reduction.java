@@ -184,9 +184,7 @@ final class Reduction {
             rows,
             node.bool(false),
             node.bool(false));
-    int output = node.out(0);
-    node.builder().reshape(output, shape);
-    Reshape.emit(node, sums, output);
+    Reshape.emit(node, sums, shape);
   }
 
   /** The elements of a shape, as far as these are not beyond all limits. */

@@ -73,6 +73,13 @@ final class Reshape {
     node.emit(OperationCode.RESHAPE, to, from, node.int32Vector(shape.toArray()));
   }
 
+  /** Gives the first output, in the shape that was computed: the file may not have known it. */
+  static void emit(Node node, int from, Shape shape) {
+    int output = node.out(0);
+    node.builder().reshape(output, shape);
+    emit(node, from, output);
+  }
+
   /** The elements of an operand in another shape. */
   static int reshaped(Node node, int operand, Shape shape) {
     if (node.operand(operand).shape().equals(shape)) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
-import io.thalamus.model.Operand;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import java.util.Arrays;
@@ -13,8 +12,6 @@ import org.tensorflow.lite.schema.BuiltinOperator;
  * their imaginary parts are two tensors, each a product with a constant matrix.
  */
 final class Rfft {
-  private static final int NO_ACTIVATION = 0;
-
   private Rfft() {}
 
   static void addTo(Converters table) {
@@ -91,29 +88,14 @@ final class Rfft {
         matrix[bin * columns + i] = (float) (real ? Math.cos(angle) : -Math.sin(angle));
       }
     }
-    return times(node, data, node.float32Tensor(Shape.of(bins, columns), matrix));
-  }
-
-  /** The products of rows with the rows of a matrix. */
-  static int times(Node node, int data, int matrix) {
-    Operand weights = node.operand(matrix);
-    int results = weights.shape().dimension(0);
-    int bias = node.float32Tensor(Shape.of(results), node.constants().room(results, node.input(0)));
-    return node.compute(
-        OperationCode.FULLY_CONNECTED,
-        weights,
-        Shape.of(node.operand(data).shape().dimension(0), results),
-        data,
-        matrix,
-        bias,
-        node.int32(NO_ACTIVATION));
+    return MatrixMultiply.times(node, data, node.float32Tensor(Shape.of(bins, columns), matrix));
   }
 
   private static void absolute(Node node) {
     Complex input = node.complex(0);
     int squares = square(node, input.real());
     int sum = node.compute(OperationCode.ADD, squares, squares, square(node, input.imaginary()));
-    emit(node, node.compute(OperationCode.SQRT, sum, sum), input.shape());
+    Reshape.emit(node, node.compute(OperationCode.SQRT, sum, sum), input.shape());
   }
 
   private static int square(Node node, int operand) {
@@ -122,13 +104,6 @@ final class Rfft {
 
   private static void part(Node node, ToIntFunction<Complex> choice) {
     Complex input = node.complex(0);
-    emit(node, choice.applyAsInt(input), input.shape());
-  }
-
-  /** Gives reals in the shape that was computed, which the file may not have known. */
-  static void emit(Node node, int reals, Shape shape) {
-    int output = node.out(0);
-    node.builder().reshape(output, shape);
-    Reshape.emit(node, reals, output);
+    Reshape.emit(node, choice.applyAsInt(input), input.shape());
   }
 }

@@ -35,48 +35,28 @@ public record FlatTensor(
     FlatBlocks blocks) {
   /** The same at another place. */
   public FlatTensor at(int place) {
-    return new FlatTensor(
-        place,
-        name,
-        type,
-        shape,
-        data,
-        scales,
-        zeroPoints,
-        quantizedDimension,
-        isVariable,
-        signature,
-        sparsity,
-        blocks);
+    return changed(place, type, scales, zeroPoints);
   }
 
   /** The same with its bytes taken for integers with a sign around 0. */
   public FlatTensor asSigned() {
-    return new FlatTensor(
-        index,
-        name,
-        TensorType.INT8,
-        shape,
-        data,
-        scales,
-        new long[zeroPoints.length],
-        quantizedDimension,
-        isVariable,
-        signature,
-        sparsity,
-        blocks);
+    return changed(index, TensorType.INT8, scales, new long[zeroPoints.length]);
   }
 
   /** The same with the scales of its blocks, and their zero points if it has any. */
   FlatTensor with(float[] scalesOfBlocks, long[] zeroPointsOfBlocks) {
+    return changed(index, type, scalesOfBlocks, zeroPointsOfBlocks);
+  }
+
+  private FlatTensor changed(int place, byte stored, float[] factors, long[] points) {
     return new FlatTensor(
-        index,
+        place,
         name,
-        type,
+        stored,
         shape,
         data,
-        scalesOfBlocks,
-        zeroPointsOfBlocks,
+        factors,
+        points,
         quantizedDimension,
         isVariable,
         signature,
