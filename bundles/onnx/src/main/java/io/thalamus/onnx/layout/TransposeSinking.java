@@ -94,12 +94,7 @@ final class TransposeSinking {
   // ---- views ----
 
   private static boolean isSorted(int... order) {
-    for (int i = 0; i < order.length; i++) {
-      if (order[i] != i) {
-        return false;
-      }
-    }
-    return true;
+    return Arrays.equals(order, Arrays.stream(order).sorted().toArray());
   }
 
   private Operand operand(int index) {
@@ -135,9 +130,8 @@ final class TransposeSinking {
       return;
     }
     int[] shape = operand(view.source()).shape().toArray();
-    int[] moved = Arrays.stream(view.order()).filter(axis -> shape[axis] != 1).toArray();
     boolean isOpen = Arrays.stream(shape).filter(size -> size == 0).count() > 1;
-    boolean isInOrder = !isOpen && Arrays.equals(moved, Arrays.stream(moved).sorted().toArray());
+    boolean isInOrder = !isOpen && isInOrder(shape, view.order());
     int[] target = target(operand(index).shape().toArray());
     built.operation(
         isInOrder ? OperationCode.RESHAPE : OperationCode.TRANSPOSE,
@@ -177,9 +171,7 @@ final class TransposeSinking {
     if (view == null) {
       return false;
     }
-    int[] shape = operand(view.source()).shape().toArray();
-    int[] moved = Arrays.stream(view.order()).filter(axis -> shape[axis] != 1).toArray();
-    if (!Arrays.equals(moved, Arrays.stream(moved).sorted().toArray())) {
+    if (!isInOrder(operand(view.source()).shape().toArray(), view.order())) {
       return isFramedView(operation, view);
     }
     built.operation(
@@ -259,27 +251,29 @@ final class TransposeSinking {
     if (!operation.outputs().stream().allMatch(this::canBeTransposed)) {
       return false;
     }
-    if (operation.type() == ThalamusExtension.CONCATENATION) {
+    OperationType type = operation.type();
+    if (type == OperationCode.CONCATENATION || type == ThalamusExtension.CONCATENATION) {
       return isConcatenated(operation, first.order());
     }
-    if (operation.type() == ThalamusExtension.MIRROR_PAD) {
-      return isPadded(operation, first.order());
-    }
-    if (!(operation.type() instanceof OperationCode type)) {
+    View view = views.get(operation.inputs().getFirst());
+    if (view == null) {
       return false;
     }
-    return switch (type) {
-      case CONCATENATION -> isConcatenated(operation, first.order());
-      case PAD, PAD_V2 -> isPadded(operation, first.order());
-      case MEAN, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD ->
-          isReduced(operation, first.order());
-      case SOFTMAX, LOG_SOFTMAX -> isAlongAxis(operation, 2, first.order());
+    if (type == ThalamusExtension.MIRROR_PAD) {
+      return isPadded(operation, view);
+    }
+    if (!(type instanceof OperationCode code)) {
+      return false;
+    }
+    return switch (code) {
+      case PAD, PAD_V2 -> isPadded(operation, view);
+      case MEAN, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD -> isReduced(operation, view);
+      case SOFTMAX, LOG_SOFTMAX -> isAlongAxis(operation, 2, view);
       case GATHER ->
-          operand(operation.inputs().get(2)).shape().rank() == 1
-              && isAlongAxis(operation, 1, first.order());
-      case SPLIT -> isAlongAxis(operation, 1, first.order());
-      case LOCAL_RESPONSE_NORMALIZATION -> isAlongAxis(operation, 5, first.order());
-      case SLICE -> isSliced(operation, first.order());
+          operand(operation.inputs().get(2)).shape().rank() == 1 && isAlongAxis(operation, 1, view);
+      case SPLIT -> isAlongAxis(operation, 1, view);
+      case LOCAL_RESPONSE_NORMALIZATION -> isAlongAxis(operation, 5, view);
+      case SLICE -> isSliced(operation, view);
       default -> false;
     };
   }
@@ -403,9 +397,12 @@ final class TransposeSinking {
         || !operand.shape().isFullySpecified()) {
       return false;
     }
-    int[] shape = shape(operand, order.length);
-    int[] moved = Arrays.stream(Dims.inverse(order)).filter(axis -> shape[axis] != 1).toArray();
-    return Arrays.equals(moved, Arrays.stream(moved).sorted().toArray());
+    return isInOrder(shape(operand, order.length), Dims.inverse(order));
+  }
+
+  /** Returns whether an order moves no dimensions but those of size 1. */
+  private static boolean isInOrder(int[] shape, int[] order) {
+    return isSorted(Arrays.stream(order).filter(axis -> shape[axis] != 1).toArray());
   }
 
   private int reshaped(int index, int[] order) {
@@ -474,10 +471,10 @@ final class TransposeSinking {
     return true;
   }
 
-  private boolean isPadded(Operation operation, int[] order) {
+  private boolean isPadded(Operation operation, View view) {
+    int[] order = view.order();
     int[] known = constant(operation, 1);
-    View view = views.get(operation.inputs().getFirst());
-    if (known == null || view == null) {
+    if (known == null) {
       return false;
     }
     int[] changed = new int[known.length];
@@ -485,26 +482,18 @@ final class TransposeSinking {
       changed[2 * order[i]] = known[2 * i];
       changed[2 * order[i] + 1] = known[2 * i + 1];
     }
-    List<Integer> inputs = new ArrayList<>(operation.inputs());
-    inputs.set(0, view.source());
-    inputs.set(1, built.int32Tensor(Shape.of(order.length, 2), changed));
-    add(operation.type(), inputs, operation.outputs(), order);
-    return true;
+    return isAdded(operation, view, 1, built.int32Tensor(Shape.of(order.length, 2), changed));
   }
 
-  private boolean isReduced(Operation operation, int[] order) {
+  private boolean isReduced(Operation operation, View view) {
+    int[] order = view.order();
     int[] axes = constant(operation, 1);
-    View view = views.get(operation.inputs().getFirst());
     int rank = operand(operation.outputs().getFirst()).shape().rank();
-    if (axes == null || view == null || rank != order.length || !isTrue(operation, 2)) {
+    if (axes == null || rank != order.length || !isTrue(operation, 2)) {
       return false;
     }
     int[] moved = Arrays.stream(axes).map(axis -> order[axis < 0 ? axis + rank : axis]).toArray();
-    List<Integer> inputs = new ArrayList<>(operation.inputs());
-    inputs.set(0, view.source());
-    inputs.set(1, built.int32Vector(moved));
-    add(operation.type(), inputs, operation.outputs(), order);
-    return true;
+    return isAdded(operation, view, 1, built.int32Vector(moved));
   }
 
   private boolean isTrue(Operation operation, int input) {
@@ -512,31 +501,35 @@ final class TransposeSinking {
         && value.bytes().get(ValueLayout.JAVA_BYTE, 0) != 0;
   }
 
-  private boolean isAlongAxis(Operation operation, int argument, int[] order) {
-    View view = views.get(operation.inputs().getFirst());
+  private boolean isAlongAxis(Operation operation, int argument, View view) {
+    int[] order = view.order();
     int[] axis = argument < operation.inputs().size() ? constant(operation, argument) : null;
-    if (view == null || axis == null) {
+    if (axis == null) {
       return false;
     }
     int counted = axis[0] < 0 ? axis[0] + order.length : axis[0];
-    List<Integer> inputs = new ArrayList<>(operation.inputs());
-    for (int i = 1; i < inputs.size(); i++) {
-      make(inputs.get(i));
+    for (int i = 1; i < operation.inputs().size(); i++) {
+      make(operation.inputs().get(i));
     }
+    return isAdded(operation, view, argument, built.int32(order[counted]));
+  }
+
+  /** Adds an operation on the source of a view, with another argument. */
+  private boolean isAdded(Operation operation, View view, int argument, int value) {
+    List<Integer> inputs = new ArrayList<>(operation.inputs());
     inputs.set(0, view.source());
-    inputs.set(argument, built.int32(order[counted]));
-    add(operation.type(), inputs, operation.outputs(), order);
+    inputs.set(argument, value);
+    add(operation.type(), inputs, operation.outputs(), view.order());
     return true;
   }
 
-  private boolean isSliced(Operation operation, int[] order) {
-    View view = views.get(operation.inputs().getFirst());
+  private boolean isSliced(Operation operation, View view) {
     int[] begin = constant(operation, 1);
     int[] size = constant(operation, 2);
-    if (view == null || begin == null || size == null) {
+    if (begin == null || size == null) {
       return false;
     }
-    int[] back = Dims.inverse(order);
+    int[] back = Dims.inverse(view.order());
     add(
         operation.type(),
         List.of(
@@ -544,7 +537,7 @@ final class TransposeSinking {
             built.int32Vector(Dims.permute(begin, back)),
             built.int32Vector(Dims.permute(size, back))),
         operation.outputs(),
-        order);
+        view.order());
     return true;
   }
 
