@@ -20,7 +20,6 @@ import java.util.stream.Stream;
  * A trained public model with inputs and the outputs that independent engines computed, as stored
  * in {@code models/NAME}. Immutable.
  *
- * @param path the folder
  * @param name of the model
  * @param format {@code tflite} or {@code onnx}
  * @param model the model's own file
@@ -28,7 +27,6 @@ import java.util.stream.Stream;
  * @param cases in order
  */
 public record ModelDirectory(
-    Path path,
     String name,
     String format,
     Path model,
@@ -38,7 +36,6 @@ public record ModelDirectory(
   private static final Pattern STATE = Pattern.compile("it is output (\\d+) of the step before");
 
   public ModelDirectory {
-    Objects.requireNonNull(path, "path");
     Objects.requireNonNull(name, "name");
     Objects.requireNonNull(format, "format");
     Objects.requireNonNull(model, "model");
@@ -64,7 +61,6 @@ public record ModelDirectory(
       cases.add(modelCase(folder, json));
     }
     return new ModelDirectory(
-        folder,
         meta.get("name").text(),
         meta.get("format").text(),
         folder.resolve(meta.get("file").text()),
@@ -94,17 +90,6 @@ public record ModelDirectory(
   /** The case with this name. */
   public Optional<ModelCase> findCase(String caseName) {
     return cases.stream().filter(each -> each.name().equals(caseName)).findFirst();
-  }
-
-  /**
-   * Every intermediate value of one case, where they are stored: in {@code ../layers/NAME}.
-   *
-   * @throws IOException where they cannot be read
-   * @throws VectorFormatException where their description is damaged
-   */
-  public Optional<ModelLayers> layers() throws IOException, VectorFormatException {
-    Path layers = path.resolveSibling("layers").resolve(name);
-    return Files.isDirectory(layers) ? Optional.of(ModelLayers.read(layers)) : Optional.empty();
   }
 
   private static ModelCase modelCase(Path folder, JsonTree json) throws VectorFormatException {
