@@ -43,6 +43,11 @@ public final class Units {
     return duration.toMinutes() + " min " + duration.toSecondsPart() + " s";
   }
 
+  /** The same of nanoseconds. */
+  public static String time(long nanos) {
+    return time(Duration.ofNanos(nanos));
+  }
+
   /** A whole number with thousands set apart: {@code 12,501,632}. */
   public static String count(long count) {
     return String.format(Locale.ROOT, "%,d", count);

@@ -31,7 +31,6 @@ import io.thalamus.shell.results.BenchResult;
 import io.thalamus.shell.results.ProfileResult;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -124,16 +123,10 @@ public final class BenchCommand extends Command {
       }
       contenders.add(options.withPolicy(otherPolicy.get()));
     }
-    List<String> words = arguments.operands().subList(1, arguments.operands().size());
     try (Inputs inputs = new Inputs(invocation);
         OpenModel model = models.open(invocation);
         Progress progress = invocation.progress()) {
-      int wanted = model.model().main().inputIndexes().size();
-      List<Tensor> values =
-          inputs.read(
-              model.loaded().file(),
-              words.isEmpty() ? Collections.nCopies(wanted, "random:1") : words);
-      model.fit(values);
+      List<Tensor> values = inputs.readOrRandom(model);
       if (arguments.has("profile")) {
         return profile(invocation, model, values, options, time);
       }

@@ -15,7 +15,6 @@ import io.thalamus.shell.model.Models;
 import io.thalamus.shell.model.OpenModel;
 import io.thalamus.shell.model.ReadChoices;
 import io.thalamus.shell.results.BurstResult;
-import java.util.Collections;
 import java.util.List;
 import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.Descriptor;
@@ -74,16 +73,10 @@ public final class BurstCommand extends Command {
 
   private Result measure(Invocation invocation) throws NeuralNetworksException {
     Arguments arguments = invocation.arguments();
-    List<String> words = arguments.operands().subList(1, arguments.operands().size());
     try (Inputs inputs = new Inputs(invocation);
         OpenModel model = models.open(invocation);
         Progress progress = invocation.progress()) {
-      int wanted = model.model().main().inputIndexes().size();
-      List<Tensor> values =
-          inputs.read(
-              model.loaded().file(),
-              words.isEmpty() ? Collections.nCopies(wanted, "random:1") : words);
-      model.fit(values);
+      List<Tensor> values = inputs.readOrRandom(model);
       String name = model.loaded().path().toString();
       BurstRun run =
           new BurstRun(networks, model.model(), values, CompileOptionsSyntax.options(arguments));

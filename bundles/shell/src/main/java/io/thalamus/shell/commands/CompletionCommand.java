@@ -15,12 +15,10 @@ import io.thalamus.shell.model.ResidentModel;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Objects;
 import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.Descriptor;
 import org.apache.felix.service.command.Function;
 import org.osgi.framework.BundleContext;
-import org.osgi.framework.InvalidSyntaxException;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
@@ -63,7 +61,7 @@ public final class CompletionCommand {
   @Descriptor("registers what Tab offers behind the commands")
   public void complete(CommandSession session) throws Exception {
     if (session.get(COMPLETE) instanceof Function register) {
-      for (Command command : commands()) {
+      for (Command command : HelpCommand.commands(context)) {
         for (List<Object> words : completions(command)) {
           register.execute(session, words);
         }
@@ -99,7 +97,7 @@ public final class CompletionCommand {
       @Descriptor("the index of the word to complete") int index)
       throws Exception {
     String name = words.get(0).toString();
-    for (Command command : commands()) {
+    for (Command command : HelpCommand.commands(context)) {
       for (Syntax syntax : command.syntaxes()) {
         if (syntax.command().equals(name) || syntax.command().equals("nn:" + name)) {
           List<String> before = words.subList(1, index).stream().map(String::valueOf).toList();
@@ -108,13 +106,6 @@ public final class CompletionCommand {
       }
     }
     return List.of();
-  }
-
-  private List<Command> commands() throws InvalidSyntaxException {
-    return context.getServiceReferences(Command.class, null).stream()
-        .map(context::getService)
-        .filter(Objects::nonNull)
-        .toList();
   }
 
   private List<Object> words(Candidates candidates, CommandSession session) throws Exception {
@@ -136,7 +127,7 @@ public final class CompletionCommand {
                     .map(Setting::name)
                     .toList();
             case COMMANDS ->
-                commands().stream()
+                HelpCommand.commands(context).stream()
                     .flatMap(command -> command.syntaxes().stream())
                     .map(syntax -> syntax.command().substring("nn:".length()))
                     .toList();

@@ -56,7 +56,7 @@ public final class HelpCommand extends Command {
 
   private Result all(CommandSession session, Invocation invocation) throws InvalidSyntaxException {
     Map<String, String> described = new TreeMap<>();
-    for (Command command : commands()) {
+    for (Command command : commands(context)) {
       for (Syntax syntax : command.syntaxes()) {
         described.put(syntax.command().substring(SCOPE.length()), command.description(syntax));
       }
@@ -76,7 +76,7 @@ public final class HelpCommand extends Command {
   /** Answers as the command's own --help does, and Felix's help for a command of others. */
   private Result one(CommandSession session, Invocation invocation) throws Exception {
     String wanted = invocation.operand();
-    for (Command command : commands()) {
+    for (Command command : commands(context)) {
       for (Syntax syntax : command.syntaxes()) {
         if (wanted.equals(syntax.command()) || (SCOPE + wanted).equals(syntax.command())) {
           return HelpResult.of(syntax, invocation.style());
@@ -93,7 +93,8 @@ public final class HelpCommand extends Command {
     throw UnknownCommand.of(session, wanted);
   }
 
-  private List<Command> commands() throws InvalidSyntaxException {
+  /** Returns the commands that have a syntax. */
+  static List<Command> commands(BundleContext context) throws InvalidSyntaxException {
     return context.getServiceReferences(Command.class, null).stream()
         .map(context::getService)
         .filter(Objects::nonNull)

@@ -18,10 +18,12 @@ import io.thalamus.memory.SharedMemoryException;
 import io.thalamus.model.Operand;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFile;
+import io.thalamus.shell.model.OpenModel;
 import io.thalamus.shell.tensor.InputFile;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -58,6 +60,22 @@ final class Inputs implements AutoCloseable {
     if (std.isPresent() && IntStream.range(0, std.get().length).anyMatch(i -> std.get()[i] == 0)) {
       throw invocation.usage("--std must not be 0");
     }
+  }
+
+  /**
+   * Reads the words behind the model's, or random values if there are none, and fits it to them.
+   */
+  List<Tensor> readOrRandom(OpenModel model) throws NeuralNetworksException {
+    List<String> words = invocation.arguments().operands();
+    int wanted = model.model().main().inputIndexes().size();
+    List<Tensor> values =
+        read(
+            model.loaded().file(),
+            words.size() > 1
+                ? words.subList(1, words.size())
+                : Collections.nCopies(wanted, RANDOM + 1));
+    model.fit(values);
+    return values;
   }
 
   /**

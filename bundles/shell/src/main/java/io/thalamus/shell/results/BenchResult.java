@@ -37,12 +37,12 @@ public record BenchResult(String model, int threads, List<Bench.Figures> figures
     for (Bench.Figures one : figures) {
       table.row(
           Table.painted(one.name(), style::bold),
-          time(one.quantile(0.5)),
-          time(one.quantile(P90)),
-          time(one.quantile(P99)),
+          Units.time(one.quantile(0.5)),
+          Units.time(one.quantile(P90)),
+          Units.time(one.quantile(P99)),
           Units.number(one.throughput()),
-          time(one.coldNanos()),
-          time(one.warmNanos()),
+          Units.time(one.coldNanos()),
+          Units.time(one.warmNanos()),
           Units.count(one.nanos().length));
     }
     Lines lines = new Lines().add(table.text());
@@ -94,10 +94,6 @@ public record BenchResult(String model, int threads, List<Bench.Figures> figures
   /** Returns how many times as fast the first is. */
   private double ratio() {
     return (double) figures.get(1).quantile(0.5) / figures.get(0).quantile(0.5);
-  }
-
-  private static String time(long nanos) {
-    return Units.time(Duration.ofNanos(nanos));
   }
 
   @Override

@@ -48,7 +48,7 @@ public record BurstResult(String model, BurstRun.Figures figures, Style style) i
           .append(percentiles.isEmpty() ? "" : "   ")
           .append(percentile == 100 ? "worst" : "p" + Units.number(percentile))
           .append(' ')
-          .append(time(latency.getValueAtPercentile(percentile)));
+          .append(Units.time(latency.getValueAtPercentile(percentile)));
     }
     lines.add("").add(percentiles.toString());
     long fallbacks = figures.burst().fallbackCount();
@@ -85,8 +85,8 @@ public record BurstResult(String model, BurstRun.Figures figures, Style style) i
       lines.add(
           "%10s to %-10s %10s  %s"
               .formatted(
-                  time((long) (low * Math.pow(factor, row))),
-                  time((long) (low * Math.pow(factor, row + 1))),
+                  Units.time((long) (low * Math.pow(factor, row))),
+                  Units.time((long) (low * Math.pow(factor, row + 1))),
                   Units.count(counts[row]),
                   style.hue(row < ROWS / 2 ? 4 : 2, bar((double) counts[row] / most, room)))
               .stripTrailing());
@@ -96,10 +96,6 @@ public record BurstResult(String model, BurstRun.Figures figures, Style style) i
   /** Whatever there is shows. */
   private static String bar(double share, int room) {
     return Bars.bar(share > 0 ? Math.max(share, 1.0 / (8 * room)) : 0, room);
-  }
-
-  private static String time(long nanos) {
-    return Units.time(Duration.ofNanos(nanos));
   }
 
   @Override

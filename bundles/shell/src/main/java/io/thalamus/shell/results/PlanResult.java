@@ -66,7 +66,7 @@ public record PlanResult(String model, Plan plan, boolean verbose, Style style) 
 
   /** Returns a time for people; one that was not measured is marked. */
   private static String time(double nanos, boolean isMeasured) {
-    String text = nanos < SHORTEST ? "<1 us" : Units.time(Duration.ofNanos(Math.round(nanos)));
+    String text = nanos < SHORTEST ? "<1 us" : Units.time(Math.round(nanos));
     return (isMeasured ? "" : "~") + text;
   }
 

@@ -12,7 +12,6 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
 import io.thalamus.operations.OperationCatalog;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalDouble;
@@ -77,7 +76,7 @@ public record ProfileResult(String model, String device, List<Part> parts, Style
           Integer.toString(i),
           Table.painted(part.operation(), style::bold),
           shortened(part.result()),
-          part.nanos() == 0 ? "" : Units.time(Duration.ofNanos(part.nanos())),
+          part.nanos() == 0 ? "" : Units.time(part.nanos()),
           part.nanos() == 0 ? "" : percent(PERCENT * part.nanos() / total),
           part.roof().isEmpty()
               ? ""
@@ -89,7 +88,7 @@ public record ProfileResult(String model, String device, List<Part> parts, Style
         .gap()
         .add(
             "%s for all operations on %s by one thread; each time is a median"
-                .formatted(Units.time(Duration.ofNanos(total)), device))
+                .formatted(Units.time(total), device))
         .toString();
   }
 
@@ -120,16 +119,11 @@ public record ProfileResult(String model, String device, List<Part> parts, Style
             .map(
                 part ->
                     Json.object(
-                        "operation",
-                        part.operation(),
-                        "result",
-                        part.result(),
-                        "nanos",
-                        part.nanos(),
-                        "macs",
-                        part.macs().isPresent() ? part.macs().getAsLong() : null,
-                        "roof",
-                        part.roof().isPresent() ? part.roof().getAsDouble() : null))
+                        "operation", part.operation(),
+                        "result", part.result(),
+                        "nanos", part.nanos(),
+                        "macs", part.macs().isPresent() ? part.macs().getAsLong() : null,
+                        "roof", part.roof().isPresent() ? part.roof().getAsDouble() : null))
             .toList());
   }
 }

@@ -5,7 +5,6 @@ import io.thalamus.console.text.Lines;
 import io.thalamus.console.text.Style;
 import io.thalamus.console.text.Units;
 import io.thalamus.shell.trace.Lanes.Lane;
-import java.time.Duration;
 import java.util.List;
 
 /**
@@ -50,7 +49,7 @@ public final class GanttText {
               + style.hue(lanes.get(i).isDevice() ? 4 : 3, row.toString())
               + "%5d %%".formatted(Math.round(100 * sum / columns)));
     }
-    String time = Units.time(Duration.ofNanos(window.nanos()));
+    String time = Units.time(window.nanos());
     return lines
         .add(" ".repeat(names) + " 0" + " ".repeat(Math.max(1, columns - 1 - time.length())) + time)
         .toString();
