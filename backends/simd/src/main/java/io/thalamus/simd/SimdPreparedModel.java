@@ -145,10 +145,7 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
         if (workers.isClosed()) {
           return Checkpoint.stopped();
         }
-        stopped =
-            step.tiles() == 1
-                ? frame.runAlone(step, config, workers)
-                : share(frame, step, config, place);
+        stopped = frame.run(step, config, workers, place >= 0);
         if (stopped != null) {
           return stopped;
         }
@@ -168,14 +165,6 @@ final class SimdPreparedModel extends FramedPreparedModel<Frame> {
         workers.unregister(place);
       }
     }
-  }
-
-  private Failed share(Frame frame, Step step, ExecutionConfig config, int place) {
-    frame.open(step);
-    if (place >= 0) {
-      workers.wake();
-    }
-    return frame.job().finish(config, workers);
   }
 
   private static void copyIn(MemorySegment from, Frame frame, Tensor to) {

@@ -3,6 +3,9 @@ package io.thalamus.x86;
 
 import io.thalamus.driver.tiles.Job;
 import io.thalamus.driver.tiles.Tiles;
+import io.thalamus.driver.tiles.Workers;
+import io.thalamus.hal.ExecutionConfig;
+import io.thalamus.hal.ExecutionResult.Failed;
 import io.thalamus.x86.code.SystemCalls;
 import io.thalamus.x86.compile.Program;
 import io.thalamus.x86.compile.Program.Argument;
@@ -91,10 +94,10 @@ final class X86Frame implements Tiles {
     return job;
   }
 
-  /** Makes some calls, each of them a tile, available to others. */
-  void open(int from, int count) {
+  /** Runs some calls, each of them a tile; see {@link Job#run}. */
+  Failed run(int from, int count, ExecutionConfig config, Workers workers, boolean isSeen) {
     first = from;
-    job.open(this, count);
+    return job.run(this, count, config, workers, isSeen);
   }
 
   @Override

@@ -274,11 +274,7 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
       if (stopped != null) {
         return stopped;
       }
-      frame.open(from, Math.min(Job.MAX_TILES, end - from));
-      if (place >= 0) {
-        workers.wake();
-      }
-      stopped = frame.job().finish(config, workers);
+      stopped = frame.run(from, Math.min(Job.MAX_TILES, end - from), config, workers, place >= 0);
       if (stopped != null) {
         return stopped;
       }

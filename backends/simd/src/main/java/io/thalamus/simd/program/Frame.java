@@ -136,20 +136,15 @@ public final class Frame implements Tiles {
     return reason;
   }
 
-  /** Makes the tiles of a step available to others. */
-  public void open(Step next) {
-    step = next;
-    job.open(this, next.tiles());
-  }
-
   /**
-   * Runs a step of one tile.
+   * Runs a step.
    *
+   * @param isSeen whether helpers see the job
    * @return null where it is done, else what the execution ends with
    */
-  public Failed runAlone(Step next, ExecutionConfig config, Workers workers) {
+  public Failed run(Step next, ExecutionConfig config, Workers workers, boolean isSeen) {
     step = next;
-    return job.runAlone(this, config, workers);
+    return job.run(this, next.tiles(), config, workers, isSeen);
   }
 
   @Override

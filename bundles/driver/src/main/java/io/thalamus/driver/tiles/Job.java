@@ -125,6 +125,24 @@ public final class Job {
   }
 
   /**
+   * Runs a step: one of several tiles with the helpers.
+   *
+   * @param isSeen whether helpers see the job
+   * @return null where it is done, else what the execution ends with
+   */
+  public Failed run(
+      Tiles next, int count, ExecutionConfig settings, Workers helpers, boolean isSeen) {
+    if (count == 1) {
+      return runAlone(next, settings, helpers);
+    }
+    open(next, count);
+    if (isSeen) {
+      helpers.wake();
+    }
+    return finish(settings, helpers);
+  }
+
+  /**
    * Runs a step of one tile, which nobody else sees: a helper that took it would have the caller
    * wait, for a whole time slice if it lost its processor.
    *
