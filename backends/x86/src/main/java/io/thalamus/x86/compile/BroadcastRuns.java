@@ -6,6 +6,7 @@ import io.thalamus.model.Shape;
 import io.thalamus.operations.Broadcast;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
+import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.ValidationException;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -90,9 +91,10 @@ final class BroadcastRuns {
         .reduce(1, (a, b) -> a * b);
   }
 
-  /** Walks over all runs of two tensors. */
-  static void forEach(Shape first, Shape second, Shape result, int longest, Consumer<Block> to) {
-    forEach(List.of(first, second), result, longest, to);
+  /** Walks over all runs of the two tensors of an operation. */
+  static void forEach(ResolvedOperation operation, int longest, Consumer<Block> to) {
+    List<Shape> tensors = List.of(operation.inputShape(0), operation.inputShape(1));
+    forEach(tensors, operation.outputShape(0), longest, to);
   }
 
   /**

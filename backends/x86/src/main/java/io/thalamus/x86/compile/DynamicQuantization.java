@@ -95,7 +95,7 @@ final class DynamicQuantization {
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
     IntegerProduct product = operation.parameters(IntegerProduct.class);
     Window one = new Window(1, 1, 1, 0, 0);
-    StoredWeights weights = StoredWeights.of(operation, operands, 1, product.weightsZeroPoint());
+    StoredWeights weights = StoredWeights.of(operation, operands, product.weightsZeroPoint());
     StoredLayer layer =
         new StoredLayer(
             1,

@@ -217,8 +217,7 @@ public final class SpreadConvolution {
     Window height = margin(rows, input.dimension(1));
     Window width = margin(columns, input.dimension(2));
     StoredSource source = new StoredSource(program, operands.input(0));
-    StoredWeights weights =
-        StoredWeights.of(operation, operands, 1, accumulation.filterZeroPoint());
+    StoredWeights weights = StoredWeights.of(operation, operands, accumulation.filterZeroPoint());
     for (Phase row : rows) {
       for (Phase column : columns) {
         StoredLayer layer =
@@ -332,8 +331,7 @@ public final class SpreadConvolution {
     int channels = output.dimension(3) / parameters.groups();
     int depth = parameters.height().size() * parameters.width().size() * run;
     StoredSource source = new StoredSource(program, operands.input(0));
-    StoredWeights weights =
-        StoredWeights.of(operation, operands, 1, accumulation.filterZeroPoint());
+    StoredWeights weights = StoredWeights.of(operation, operands, accumulation.filterZeroPoint());
     int[] bias = operation.view().input(2).int32s();
     for (int group = 0; group < parameters.groups(); group++) {
       int first = group * channels;

@@ -139,7 +139,7 @@ public final class StoredConvolution {
             one,
             one,
             isSigned(operation.view()),
-            StoredWeights.of(operation, operands, 1, accumulation.filterZeroPoint()),
+            StoredWeights.of(operation, operands, accumulation.filterZeroPoint()),
             operation.view().input(2).int32s(),
             accumulation);
     new StoredProducts(program, layer, operands.input(0), operands.target(parameters.units()))
@@ -161,8 +161,7 @@ public final class StoredConvolution {
       input = input.with(3, result.dimension(3));
     }
     Shape filter = operation.inputShape(1);
-    StoredWeights weights =
-        StoredWeights.of(operation, operands, 1, accumulation.filterZeroPoint());
+    StoredWeights weights = StoredWeights.of(operation, operands, accumulation.filterZeroPoint());
     StoredLayer layer =
         new StoredLayer(
             input.dimension(0),

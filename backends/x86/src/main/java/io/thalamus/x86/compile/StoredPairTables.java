@@ -53,9 +53,7 @@ final class StoredPairTables {
       Place output = operands.output();
       Place joined = program.place(output.bytes() * Short.BYTES);
       BroadcastRuns.forEach(
-          operation.inputShape(0),
-          operation.inputShape(1),
-          operation.outputShape(0),
+          operation,
           LONGEST,
           block ->
               program.call(

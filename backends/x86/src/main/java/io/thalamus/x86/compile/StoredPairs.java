@@ -154,9 +154,7 @@ public final class StoredPairs {
     OperationView view = operation.view();
     Rescale factor = Scaling.factor(output, view.output().zeroPoint(), range);
     BroadcastRuns.forEach(
-        operation.inputShape(0),
-        operation.inputShape(1),
-        operation.outputShape(0),
+        operation,
         LONGEST,
         block ->
             program.call(

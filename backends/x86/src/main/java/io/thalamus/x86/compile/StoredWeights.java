@@ -39,14 +39,13 @@ final class StoredWeights {
     this(() -> stored, Optional.empty(), flip, zeroPoint);
   }
 
-  /** Returns an input of an operation. */
-  static StoredWeights of(
-      ResolvedOperation operation, Lowering.Operands operands, int input, int zeroPoint) {
-    OperandView filter = operation.view().input(input);
+  /** Returns input 1 of an operation. */
+  static StoredWeights of(ResolvedOperation operation, Lowering.Operands operands, int zeroPoint) {
+    OperandView filter = operation.view().input(1);
     boolean isUnsigned = filter.type() == OperandCode.TENSOR_QUANT8_ASYMM;
     return new StoredWeights(
         () -> filter.value().orElseThrow().toArray(ValueLayout.JAVA_BYTE),
-        operands.identity(input),
+        operands.identity(1),
         isUnsigned ? Byte.MIN_VALUE : 0,
         isUnsigned ? zeroPoint + Byte.MIN_VALUE : zeroPoint);
   }

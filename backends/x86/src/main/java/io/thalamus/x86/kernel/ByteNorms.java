@@ -82,12 +82,8 @@ public record ByteNorms(int count, boolean isSigned, int zeroPoint, int resultZe
           scale(a);
           store(a, some);
         });
-    a.emit(Alu.ADD, Gpr.RDX, count);
-    a.emit(Alu.ADD, Gpr.RCX, count);
-    a.countDown(Gpr.R9, again);
-    a.vzeroupper();
     Extent row = new Extent(count, count);
-    return emitter.end(row, row);
+    return emitter.endBlocks(again, row, row);
   }
 
   /** Moves rdi over the row of the source, and rsi over that of the result. */

@@ -81,12 +81,8 @@ public record BytePool(
     if (channels % AT_ONCE > 0) {
       part(emitter, channels % AT_ONCE);
     }
-    a.emit(Alu.ADD, Gpr.RDX, windowStep);
-    a.emit(Alu.ADD, Gpr.RCX, resultStep);
-    a.countDown(Gpr.R9, again);
-    a.vzeroupper();
     long seen = (height - 1L) * heightStep + (width - 1L) * widthStep + channels;
-    return emitter.end(new Extent(seen, windowStep), new Extent(channels, resultStep));
+    return emitter.endBlocks(again, new Extent(seen, windowStep), new Extent(channels, resultStep));
   }
 
   /** Walks over a window with rdi. */

@@ -27,13 +27,19 @@ public sealed interface ElementFunction {
   int SCRATCH = 3 + FloatMath.SCRATCH;
 
   /** Returns the number of operands. */
-  int operands();
+  default int operands() {
+    return 1;
+  }
 
   /** Returns true if it takes instructions that have vectors of AVX2 alone. */
-  boolean isShort();
+  default boolean isShort() {
+    return false;
+  }
 
   /** Returns true if its results are all the bits of an element or none. */
-  boolean isTruth();
+  default boolean isTruth() {
+    return false;
+  }
 
   /** Writes what {@link #emit} needs all along, once before all loops; changes rax. */
   default void prepare(Emitter emitter, Length length) {}
@@ -53,21 +59,6 @@ public sealed interface ElementFunction {
    */
   record Single(Kind kind, float parameter) implements ElementFunction {
     @Override
-    public int operands() {
-      return 1;
-    }
-
-    @Override
-    public boolean isShort() {
-      return false;
-    }
-
-    @Override
-    public boolean isTruth() {
-      return false;
-    }
-
-    @Override
     public void emit(Emitter emitter, Vector result, List<Vector> operands, int scratch) {
       if (!operands.getFirst().equals(result)) {
         emitter.assembler().emit(Move.VMOVUPS, result, operands.getFirst());
@@ -80,21 +71,6 @@ public sealed interface ElementFunction {
 
   /** An integer times a factor that rounds twice, within the range of another type. */
   record Scaled(Rescaled rescaled) implements ElementFunction {
-    @Override
-    public int operands() {
-      return 1;
-    }
-
-    @Override
-    public boolean isShort() {
-      return false;
-    }
-
-    @Override
-    public boolean isTruth() {
-      return false;
-    }
-
     /** Returns what is done before the second rounding, for which an element has no bit left. */
     private Rescale product() {
       int multiplier = rescaled.factor().multiplier();

@@ -92,6 +92,15 @@ public final class Emitter {
     return assembler;
   }
 
+  /** Ends a loop over blocks, which r9 counts, and a function that is nothing else: none of o2. */
+  Function endBlocks(Label again, Extent read, Extent written) {
+    assembler.emit(Alu.ADD, Gpr.RDX, Math.toIntExact(read.next()));
+    assembler.emit(Alu.ADD, Gpr.RCX, Math.toIntExact(written.next()));
+    assembler.countDown(Gpr.R9, again);
+    assembler.vzeroupper();
+    return end(read, written);
+  }
+
   /** Ends a function that has no use for o2. */
   Function end(Extent read, Extent written) {
     return end(read, written, Extent.NONE, false);

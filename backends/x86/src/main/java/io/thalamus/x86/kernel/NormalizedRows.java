@@ -2,7 +2,6 @@
 package io.thalamus.x86.kernel;
 
 import io.thalamus.x86.asm.Address;
-import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.asm.Gpr;
@@ -43,12 +42,8 @@ public record NormalizedRows(boolean isCentered, int count, float least) impleme
           a.emit(Binary.VDIVPS, x, x, emitter.vector(SIZE));
           emitter.store(isTail, Address.at(Gpr.RSI, 0), emitter.vector(MASK), x);
         });
-    a.emit(Alu.ADD, Gpr.RDX, count * Float.BYTES);
-    a.emit(Alu.ADD, Gpr.RCX, count * Float.BYTES);
-    a.countDown(Gpr.R9, again);
-    a.vzeroupper();
     Extent row = new Extent((long) count * Float.BYTES, (long) count * Float.BYTES);
-    return emitter.end(row, row);
+    return emitter.endBlocks(again, row, row);
   }
 
   private void mean(Emitter emitter) {

@@ -2,7 +2,6 @@
 package io.thalamus.x86.kernel;
 
 import io.thalamus.x86.asm.Address;
-import io.thalamus.x86.asm.Alu;
 import io.thalamus.x86.asm.Assembler;
 import io.thalamus.x86.asm.Binary;
 import io.thalamus.x86.asm.Gpr;
@@ -50,12 +49,9 @@ public record PairedRows(
       a.emit(Binary.VPUNPCKHWD, PAIRED, FIRST, SECOND);
       a.store(Move.VMOVUPS, Address.at(Gpr.RCX, place(channel) + length.bytes()), PAIRED);
     }
-    a.emit(Alu.ADD, Gpr.RDX, 2 * rowStep);
-    a.emit(Alu.ADD, Gpr.RCX, group());
-    a.countDown(Gpr.R9, again);
-    a.vzeroupper();
     int last = (channels - 1) / AT_ONCE * AT_ONCE;
-    return emitter.end(
+    return emitter.endBlocks(
+        again,
         new Extent((isSingle ? 0 : rowStep) + (long) channels, 2L * rowStep),
         new Extent(place(last) + (long) length.bytes() + Length.YMM.bytes(), group()));
   }

@@ -74,13 +74,9 @@ public record PooledRun(
     if (tail > 0) {
       group(emitter, 1, true);
     }
-    a.emit(Alu.ADD, Gpr.RDX, windowStep);
-    a.emit(Alu.ADD, Gpr.RCX, resultStep);
-    a.countDown(Gpr.R9, again);
-    a.vzeroupper();
     long cell = (long) channels * Float.BYTES;
     long window = (rows - 1L) * rowStep + (cells - 1L) * cellStep + cell;
-    return emitter.end(new Extent(window, windowStep), new Extent(cell, resultStep));
+    return emitter.endBlocks(again, new Extent(window, windowStep), new Extent(cell, resultStep));
   }
 
   /** Some vectors of channels at rdi, whose results go to rsi; moves both on. */

@@ -60,12 +60,8 @@ public record SoftmaxRows(int count, float beta) implements FunctionSource {
           a.emit(Binary.VDIVPS, x, x, sum);
           emitter.store(isTail, result, mask, x);
         });
-    a.emit(Alu.ADD, Gpr.RDX, count * Float.BYTES);
-    a.emit(Alu.ADD, Gpr.RCX, count * Float.BYTES);
-    a.countDown(Gpr.R9, again);
-    a.vzeroupper();
     Extent row = new Extent((long) count * Float.BYTES, (long) count * Float.BYTES);
-    return emitter.end(row, row);
+    return emitter.endBlocks(again, row, row);
   }
 
   /** Sets all elements of a register to the largest float of the row at rdx. */
