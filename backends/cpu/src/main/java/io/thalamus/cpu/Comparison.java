@@ -2,30 +2,17 @@
 package io.thalamus.cpu;
 
 import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.ResolvedOperation;
 
 /** Questions about pairs of elements. */
 final class Comparison {
-  private static final OperandCode[] COMPARABLE = {
-    TENSOR_BOOL8,
-    TENSOR_FLOAT32,
-    TENSOR_FLOAT16,
-    TENSOR_INT32,
-    TENSOR_QUANT8_ASYMM,
-    TENSOR_QUANT8_ASYMM_SIGNED
-  };
-
   private Comparison() {}
 
   /** A question about two numbers. */
@@ -35,12 +22,12 @@ final class Comparison {
   }
 
   static void register(KernelTable.Builder table) {
-    add(table, OperationCode.EQUAL, (a, b) -> a == b, COMPARABLE);
-    add(table, OperationCode.NOT_EQUAL, (a, b) -> a != b, COMPARABLE);
-    add(table, OperationCode.LESS, (a, b) -> a < b, COMPARABLE);
-    add(table, OperationCode.LESS_EQUAL, (a, b) -> a <= b, COMPARABLE);
-    add(table, OperationCode.GREATER, (a, b) -> a > b, COMPARABLE);
-    add(table, OperationCode.GREATER_EQUAL, (a, b) -> a >= b, COMPARABLE);
+    add(table, OperationCode.EQUAL, (a, b) -> a == b, ElementTypes.numbersAndTruth());
+    add(table, OperationCode.NOT_EQUAL, (a, b) -> a != b, ElementTypes.numbersAndTruth());
+    add(table, OperationCode.LESS, (a, b) -> a < b, ElementTypes.numbersAndTruth());
+    add(table, OperationCode.LESS_EQUAL, (a, b) -> a <= b, ElementTypes.numbersAndTruth());
+    add(table, OperationCode.GREATER, (a, b) -> a > b, ElementTypes.numbersAndTruth());
+    add(table, OperationCode.GREATER_EQUAL, (a, b) -> a >= b, ElementTypes.numbersAndTruth());
     add(table, OperationCode.LOGICAL_AND, (a, b) -> a != 0 && b != 0, TENSOR_BOOL8);
     add(table, OperationCode.LOGICAL_OR, (a, b) -> a != 0 || b != 0, TENSOR_BOOL8);
   }

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.KernelTable;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ElementTypes;
 import java.util.List;
 
 /** Operations that put elements together, apart, or in another order. */
@@ -27,15 +23,12 @@ final class Rearrange {
           OperationCode.SPACE_TO_BATCH_ND,
           OperationCode.SPLIT,
           OperationCode.TILE);
-  private static final OperandCode[] TYPES = {
-    TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED
-  };
 
   private Rearrange() {}
 
   static void register(KernelTable.Builder table) {
     for (OperationCode operation : OPERATIONS) {
-      table.add(operation, DataMovement::kernel, TYPES);
+      table.add(operation, DataMovement::kernel, ElementTypes.reals());
     }
     table
         .add(OperationCode.SPLIT, DataMovement::kernel, TENSOR_INT32)

@@ -2,10 +2,6 @@
 package io.thalamus.cpu;
 
 import static io.thalamus.cpu.Boxes.CORNERS;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelException;
@@ -16,6 +12,7 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.operations.DataLayout;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FixedPoint;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperandView;
@@ -28,10 +25,6 @@ import java.lang.foreign.MemorySegment;
 
 /** Operations on regions of an image. */
 final class Regions {
-  private static final OperandCode[] TYPES = {
-    TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED
-  };
-
   /** Weights of samples are stored in eight bits where the image is quantized. */
   private static final float WEIGHT_SCALE = 1 / 255f;
 
@@ -44,8 +37,8 @@ final class Regions {
     table
         .floats(OperationCode.ROI_ALIGN, Regions::align)
         .quantized8(OperationCode.ROI_ALIGN, Regions::quantizedAlign)
-        .add(OperationCode.ROI_POOLING, Regions::pool, TYPES)
-        .add(OperationCode.HEATMAP_MAX_KEYPOINT, Regions::heatmap, TYPES);
+        .add(OperationCode.ROI_POOLING, Regions::pool, ElementTypes.reals())
+        .add(OperationCode.HEATMAP_MAX_KEYPOINT, Regions::heatmap, ElementTypes.reals());
   }
 
   /** The regions in cells of the input, which both operations on regions share. */

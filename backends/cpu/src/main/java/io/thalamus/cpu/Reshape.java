@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
-import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT16_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
@@ -30,24 +23,8 @@ final class Reshape {
         .add(
             OperationCode.EXPAND_DIMS,
             operation -> DataMovement.unchanged(),
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16,
-            TENSOR_INT32,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED)
-        .add(
-            OperationCode.RANK,
-            Reshape::rank,
-            TENSOR_FLOAT32,
-            TENSOR_FLOAT16,
-            TENSOR_INT32,
-            TENSOR_BOOL8,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED,
-            TENSOR_QUANT8_SYMM,
-            TENSOR_QUANT8_SYMM_PER_CHANNEL,
-            TENSOR_QUANT16_ASYMM,
-            TENSOR_QUANT16_SYMM)
+            ElementTypes.numbers())
+        .add(OperationCode.RANK, Reshape::rank, ElementTypes.tensors())
         .add(OperationCode.FILL, Reshape::fill, TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32);
   }
 

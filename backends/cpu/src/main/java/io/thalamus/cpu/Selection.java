@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.LookupTable;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.Selection.Axis;
@@ -23,18 +19,20 @@ import java.util.Optional;
 
 /** Operations that choose elements by what they are. */
 final class Selection {
-  private static final OperandCode[] TYPES = {
-    TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED
-  };
-
   private Selection() {}
 
   static void register(KernelTable.Builder table) {
     table
-        .add(OperationCode.SELECT, Selection::select, TYPES)
-        .add(OperationCode.ARGMAX, operation -> arg(operation, (a, b) -> a > b), TYPES)
-        .add(OperationCode.ARGMIN, operation -> arg(operation, (a, b) -> a < b), TYPES)
-        .add(OperationCode.TOPK_V2, Selection::topK, TYPES);
+        .add(OperationCode.SELECT, Selection::select, ElementTypes.numbers())
+        .add(
+            OperationCode.ARGMAX,
+            operation -> arg(operation, (a, b) -> a > b),
+            ElementTypes.numbers())
+        .add(
+            OperationCode.ARGMIN,
+            operation -> arg(operation, (a, b) -> a < b),
+            ElementTypes.numbers())
+        .add(OperationCode.TOPK_V2, Selection::topK, ElementTypes.numbers());
   }
 
   private static Kernel select(ResolvedOperation operation) {

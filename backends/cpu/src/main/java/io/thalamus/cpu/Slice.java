@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelException;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.ResolvedOperation;
@@ -21,18 +18,14 @@ import java.lang.foreign.MemorySegment;
 
 /** Operations that take some elements of a tensor. */
 final class Slice {
-  private static final OperandCode[] TYPES = {
-    TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED
-  };
-
   private Slice() {}
 
   static void register(KernelTable.Builder table) {
     table
-        .add(OperationCode.SLICE, DataMovement::kernel, TYPES)
+        .add(OperationCode.SLICE, DataMovement::kernel, ElementTypes.numbers())
         .add(OperationCode.STRIDED_SLICE, DataMovement::kernel, ElementTypes.reals())
-        .add(OperationCode.GATHER, Slice::lookup, TYPES)
-        .add(OperationCode.EMBEDDING_LOOKUP, Slice::lookup, TYPES)
+        .add(OperationCode.GATHER, Slice::lookup, ElementTypes.numbers())
+        .add(OperationCode.EMBEDDING_LOOKUP, Slice::lookup, ElementTypes.numbers())
         .add(
             OperationCode.HASHTABLE_LOOKUP,
             Slice::keyLookup,

@@ -40,7 +40,6 @@ import io.thalamus.simd.compile.Reduction;
 import io.thalamus.simd.compile.Reshape;
 import io.thalamus.simd.compile.Resize;
 import io.thalamus.simd.compile.Selection;
-import io.thalamus.simd.compile.Slice;
 import io.thalamus.simd.compile.Softmax;
 import io.thalamus.simd.program.ArgumentArrays;
 import io.thalamus.simd.program.Budget;
@@ -166,17 +165,16 @@ public final class SimdDevice extends TableDevice implements AutoCloseable {
       case 6 -> Reduction.register(table);
       case 7 -> Activation.register(table);
       case 8 -> Rearrange.register(table);
-      case 9 -> Slice.register(table);
-      case 10 -> Quantize.register(table);
-      case 11 -> Normalization.register(table);
-      case 12 -> Casting.register(table);
-      case 13 -> Comparison.register(table);
-      case 14 -> Selection.register(table);
-      case 15 -> Finding.register(table);
-      case 16 -> Lstm.register(table);
-      case 17 -> Resize.register(table);
-      case 18 -> DynamicQuantization.register(table);
-      case 19 -> Detections.register(table);
+      case 9 -> Quantize.register(table);
+      case 10 -> Normalization.register(table);
+      case 11 -> Casting.register(table);
+      case 12 -> Comparison.register(table);
+      case 13 -> Selection.register(table);
+      case 14 -> Finding.register(table);
+      case 15 -> Lstm.register(table);
+      case 16 -> Resize.register(table);
+      case 17 -> DynamicQuantization.register(table);
+      case 18 -> Detections.register(table);
       default -> {
         return false;
       }

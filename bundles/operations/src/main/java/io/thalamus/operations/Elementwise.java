@@ -56,7 +56,8 @@ public final class Elementwise {
         .toList();
   }
 
-  private static Signature pair(TypeLevels types) {
+  /** Returns the signature of a function of two tensors of a type, which are broadcast. */
+  public static Signature pair(TypeLevels types) {
     return Signature.since(V1_2)
         .inputs(data("input0", types), argument("input1", T))
         .outputs(argument("output", T));

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.operations;
 
+import io.thalamus.model.OperationCode;
+import io.thalamus.model.OperationType;
+import io.thalamus.operations.extension.ThalamusExtension;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -16,6 +19,26 @@ import java.util.OptionalInt;
 public record Moves(OptionalInt fill, List<Part> parts) implements OperationParameters {
   public Moves {
     parts = List.copyOf(parts);
+  }
+
+  /** Returns the operations that move elements of input 0, and else take values alone. */
+  public static List<OperationType> operations() {
+    return List.of(
+        OperationCode.PAD,
+        OperationCode.PAD_V2,
+        OperationCode.TRANSPOSE,
+        OperationCode.SLICE,
+        OperationCode.STRIDED_SLICE,
+        OperationCode.CHANNEL_SHUFFLE,
+        OperationCode.DEPTH_TO_SPACE,
+        OperationCode.SPACE_TO_DEPTH,
+        OperationCode.BATCH_TO_SPACE_ND,
+        OperationCode.SPACE_TO_BATCH_ND,
+        OperationCode.TILE,
+        OperationCode.SPLIT,
+        ThalamusExtension.MIRROR_PAD,
+        ThalamusExtension.REVERSE,
+        ThalamusExtension.AS_STRIDED);
   }
 
   /** A single copy from input 0 to output 0, which it fills. */

@@ -6,16 +6,9 @@ import static io.thalamus.model.FeatureLevel.V1_1;
 import static io.thalamus.model.FeatureLevel.V1_2;
 import static io.thalamus.model.FeatureLevel.V1_3;
 import static io.thalamus.model.OperandCode.INT32;
-import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
 import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT16_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_SYMM_PER_CHANNEL;
 import static io.thalamus.operations.Argument.argument;
 import static io.thalamus.operations.Argument.data;
 import static io.thalamus.operations.ArgumentType.ELEMENT;
@@ -71,21 +64,7 @@ public final class Reshape {
         new FunctionDefinition(
             OperationCode.RANK,
             Signature.since(V1_3)
-                .inputs(
-                    data(
-                        "input",
-                        TypeLevels.since(
-                            V1_3,
-                            TENSOR_FLOAT32,
-                            TENSOR_FLOAT16,
-                            TENSOR_INT32,
-                            TENSOR_BOOL8,
-                            TENSOR_QUANT8_ASYMM,
-                            TENSOR_QUANT8_ASYMM_SIGNED,
-                            TENSOR_QUANT8_SYMM,
-                            TENSOR_QUANT8_SYMM_PER_CHANNEL,
-                            TENSOR_QUANT16_ASYMM,
-                            TENSOR_QUANT16_SYMM)))
+                .inputs(data("input", TypeLevels.since(V1_3, ElementTypes.tensors())))
                 .outputs(argument("output", INT32)),
             operation -> List.of(Shape.NONE)),
         new FunctionDefinition(

@@ -2,9 +2,6 @@
 package io.thalamus.cpu.extension;
 
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 
 import io.thalamus.cpu.ElementKernels;
 import io.thalamus.cpu.PairKernels;
@@ -14,6 +11,7 @@ import io.thalamus.driver.KernelException;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationType;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.Elementwise.Even;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperationView;
@@ -59,10 +57,7 @@ final class Elementwise {
             ThalamusExtension.RESCALE,
             operation ->
                 ElementKernels.stored(operation, operation.parameters(Rescaled.class)::apply),
-            TENSOR_INT32,
-            TENSOR_QUANT16_SYMM,
-            TENSOR_QUANT8_ASYMM,
-            TENSOR_QUANT8_ASYMM_SIGNED);
+            ElementTypes.rescalable());
     even(table, ThalamusExtension.ADD, Float::sum);
     even(table, ThalamusExtension.SUB, (a, b) -> a - b);
     even(table, ThalamusExtension.MUL, (a, b) -> a * b);

@@ -6,6 +6,7 @@ import io.thalamus.driver.Kernel;
 import io.thalamus.driver.KernelException;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.Selection.Scattered;
 import io.thalamus.operations.extension.Selection.Slices;
@@ -18,8 +19,8 @@ final class Selection {
   private Selection() {}
 
   static void register(KernelTable.Builder table) {
-    table.add(ThalamusExtension.GATHER_ND, Selection::gatherNd, Rearrange.MOVABLE);
-    table.add(ThalamusExtension.SCATTER_ND, Selection::scatterNd, Rearrange.MOVABLE);
+    table.add(ThalamusExtension.GATHER_ND, Selection::gatherNd, ElementTypes.movable());
+    table.add(ThalamusExtension.SCATTER_ND, Selection::scatterNd, ElementTypes.movable());
   }
 
   private static Kernel gatherNd(ResolvedOperation operation) {

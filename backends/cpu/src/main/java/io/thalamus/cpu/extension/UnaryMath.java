@@ -7,7 +7,7 @@ import io.thalamus.driver.KernelException;
 import io.thalamus.driver.KernelTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
-import io.thalamus.model.WideTypes;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.lang.foreign.MemorySegment;
@@ -31,18 +31,7 @@ final class UnaryMath {
             UnaryMath::bitcast,
             OperandCode.TENSOR_FLOAT32,
             OperandCode.TENSOR_INT32)
-        .add(
-            ThalamusExtension.CAST,
-            UnaryMath::cast,
-            WideTypes.TENSOR_INT64,
-            WideTypes.TENSOR_FLOAT64,
-            OperandCode.TENSOR_INT32,
-            OperandCode.TENSOR_FLOAT32,
-            OperandCode.TENSOR_QUANT8_ASYMM,
-            OperandCode.TENSOR_QUANT8_ASYMM_SIGNED,
-            OperandCode.TENSOR_QUANT16_SYMM,
-            OperandCode.TENSOR_QUANT16_ASYMM,
-            OperandCode.TENSOR_BOOL8);
+        .add(ThalamusExtension.CAST, UnaryMath::cast, ElementTypes.castable());
   }
 
   private static Kernel bitcast(ResolvedOperation operation) {

@@ -5,7 +5,7 @@ import io.thalamus.driver.OperationTable;
 import io.thalamus.model.Elements;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.WideTypes;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.simd.program.Frame;
@@ -35,19 +35,7 @@ public final class Casting {
             OperandCode.TENSOR_QUANT16_ASYMM,
             OperandCode.TENSOR_QUANT8_ASYMM,
             OperandCode.TENSOR_QUANT8_ASYMM_SIGNED)
-        .add(
-            ThalamusExtension.CAST,
-            Casting::isPossible,
-            lowering(false),
-            WideTypes.TENSOR_INT64,
-            WideTypes.TENSOR_FLOAT64,
-            OperandCode.TENSOR_FLOAT32,
-            OperandCode.TENSOR_INT32,
-            OperandCode.TENSOR_BOOL8,
-            OperandCode.TENSOR_QUANT16_SYMM,
-            OperandCode.TENSOR_QUANT16_ASYMM,
-            OperandCode.TENSOR_QUANT8_ASYMM,
-            OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
+        .add(ThalamusExtension.CAST, Casting::isPossible, lowering(false), ElementTypes.castable());
   }
 
   private static boolean isPossible(OperationView operation) {

@@ -22,7 +22,8 @@ import java.util.List;
  * EMBEDDING_LOOKUP and GATHER_ND. SCATTER_ND is in {@link Scattering}.
  */
 public final class Finding {
-  private static final OperandCode[] NUMBERS = {
+  /** The types of numbers that are compared. */
+  static final OperandCode[] NUMBERS = {
     OperandCode.TENSOR_FLOAT32,
     OperandCode.TENSOR_INT32,
     OperandCode.TENSOR_QUANT8_ASYMM,

@@ -47,8 +47,8 @@ final class Moving {
   }
 
   /** Adds operations whose parameters are {@link Moves} of their first input. */
-  static void register(OperationTable.Builder<Lowering> table, OperationType... codes) {
-    for (OperationType code : codes) {
+  static void register(OperationTable.Builder<Lowering> table) {
+    for (OperationType code : Moves.operations()) {
       table.add(code, Moving::isIdentity, Reshape.ALIAS, TYPES);
       table.add(code, Moving::isPossible, (Lowering.OfFirst) Moving::step, TYPES);
     }

@@ -18,20 +18,7 @@ public final class Rearrange {
       table.add(code, Rearrange::isConcatenationPossible, Moving::step, Moving.TYPES);
     }
     table.add(ThalamusExtension.PACK, Rearrange::isPackPossible, Moving::step, Moving.TYPES);
-    Moving.register(
-        table,
-        OperationCode.PAD,
-        OperationCode.PAD_V2,
-        OperationCode.TRANSPOSE,
-        OperationCode.CHANNEL_SHUFFLE,
-        OperationCode.DEPTH_TO_SPACE,
-        OperationCode.SPACE_TO_DEPTH,
-        OperationCode.BATCH_TO_SPACE_ND,
-        OperationCode.SPACE_TO_BATCH_ND,
-        OperationCode.TILE,
-        ThalamusExtension.MIRROR_PAD,
-        ThalamusExtension.REVERSE,
-        ThalamusExtension.AS_STRIDED);
+    Moving.register(table);
   }
 
   /** The axis comes first. */

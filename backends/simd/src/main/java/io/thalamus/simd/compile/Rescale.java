@@ -3,6 +3,7 @@ package io.thalamus.simd.compile;
 
 import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandCode;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.Requantization;
 import io.thalamus.operations.extension.Elementwise.Rescaled;
@@ -28,10 +29,7 @@ record Rescale(Rescaled scaled, Tensor input, Tensor output, Span span) implemen
               output,
               Span.of(output.size(), 2, budget));
         },
-        OperandCode.TENSOR_INT32,
-        OperandCode.TENSOR_QUANT16_SYMM,
-        OperandCode.TENSOR_QUANT8_ASYMM,
-        OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
+        ElementTypes.rescalable());
   }
 
   @Override

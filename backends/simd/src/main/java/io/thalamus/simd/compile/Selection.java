@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.simd.compile;
 
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
-
 import io.thalamus.driver.OperationTable;
-import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.operations.LookupTable;
 import io.thalamus.operations.OperationView;
@@ -22,10 +16,6 @@ import java.util.function.IntUnaryOperator;
 
 /** Operations that choose elements by what they are. */
 public final class Selection {
-  private static final OperandCode[] TYPES = {
-    TENSOR_FLOAT32, TENSOR_INT32, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED
-  };
-
   private Selection() {}
 
   /** Adds the operations to a table. */
@@ -47,7 +37,7 @@ public final class Selection {
               table(second, choice.second()),
               Span.of(output.size(), 2, budget));
         },
-        TYPES);
+        Finding.NUMBERS);
   }
 
   private static boolean isPossible(OperationView operation) {

@@ -7,6 +7,7 @@ import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
 import io.thalamus.model.WideTypes;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -43,25 +44,12 @@ public final class Casting {
                 operands.output(),
                 operation.inputShape(0).elementCount(),
                 program),
-        OperandCode.TENSOR_FLOAT32,
-        OperandCode.TENSOR_FLOAT16,
-        OperandCode.TENSOR_INT32,
-        OperandCode.TENSOR_BOOL8,
-        OperandCode.TENSOR_QUANT8_ASYMM,
-        OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
+        ElementTypes.numbersAndTruth());
     table.add(
         ThalamusExtension.CAST,
         Casting::isOfExtensionPossible,
         Casting::castOfExtension,
-        WideTypes.TENSOR_INT64,
-        WideTypes.TENSOR_FLOAT64,
-        OperandCode.TENSOR_FLOAT32,
-        OperandCode.TENSOR_INT32,
-        OperandCode.TENSOR_BOOL8,
-        OperandCode.TENSOR_QUANT16_SYMM,
-        OperandCode.TENSOR_QUANT16_ASYMM,
-        OperandCode.TENSOR_QUANT8_ASYMM,
-        OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
+        ElementTypes.castable());
   }
 
   private static boolean isOfExtensionPossible(OperationView operation) {

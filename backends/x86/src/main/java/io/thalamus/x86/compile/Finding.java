@@ -6,6 +6,7 @@ import io.thalamus.driver.StaticGraph;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
 import io.thalamus.operations.ResolvedOperation;
@@ -58,21 +59,9 @@ public final class Finding {
           Finding::isFindPossible,
           (operation, operands, program) ->
               find(code == OperationCode.ARGMAX, operation, operands, program),
-          OperandCode.TENSOR_FLOAT32,
-          OperandCode.TENSOR_FLOAT16,
-          OperandCode.TENSOR_INT32,
-          OperandCode.TENSOR_QUANT8_ASYMM,
-          OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
+          ElementTypes.numbers());
     }
-    table.add(
-        OperationCode.TOPK_V2,
-        Finding::isTopPossible,
-        Finding::top,
-        OperandCode.TENSOR_FLOAT32,
-        OperandCode.TENSOR_FLOAT16,
-        OperandCode.TENSOR_INT32,
-        OperandCode.TENSOR_QUANT8_ASYMM,
-        OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
+    table.add(OperationCode.TOPK_V2, Finding::isTopPossible, Finding::top, ElementTypes.numbers());
     for (OperationCode code :
         new OperationCode[] {OperationCode.GATHER, OperationCode.EMBEDDING_LOOKUP}) {
       table.add(code, Finding::isLookupPossible, Finding::lookup, Moving.TYPES);

@@ -7,6 +7,7 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.Moves;
 import io.thalamus.operations.Moves.Part;
 import io.thalamus.operations.OperationView;
@@ -25,33 +26,7 @@ public final class Moving {
   /** Rows that are transposed at a time. */
   static final int STRIP = 64;
 
-  static final OperandCode[] TYPES = {
-    OperandCode.TENSOR_FLOAT32,
-    OperandCode.TENSOR_FLOAT16,
-    OperandCode.TENSOR_INT32,
-    OperandCode.TENSOR_BOOL8,
-    OperandCode.TENSOR_QUANT16_SYMM,
-    OperandCode.TENSOR_QUANT8_ASYMM,
-    OperandCode.TENSOR_QUANT8_ASYMM_SIGNED
-  };
-
-  private static final OperationType[] CODES = {
-    OperationCode.PAD,
-    OperationCode.PAD_V2,
-    OperationCode.TRANSPOSE,
-    OperationCode.SLICE,
-    OperationCode.STRIDED_SLICE,
-    OperationCode.CHANNEL_SHUFFLE,
-    OperationCode.DEPTH_TO_SPACE,
-    OperationCode.SPACE_TO_DEPTH,
-    OperationCode.BATCH_TO_SPACE_ND,
-    OperationCode.SPACE_TO_BATCH_ND,
-    OperationCode.TILE,
-    OperationCode.SPLIT,
-    ThalamusExtension.MIRROR_PAD,
-    ThalamusExtension.REVERSE,
-    ThalamusExtension.AS_STRIDED
-  };
+  static final OperandCode[] TYPES = ElementTypes.movable();
 
   private Moving() {}
 
@@ -60,7 +35,7 @@ public final class Moving {
     table.add(OperationCode.CONCATENATION, Moving::isConcatenation, Moving::lower, TYPES);
     table.add(ThalamusExtension.CONCATENATION, Moving::isConcatenation, Moving::lower, TYPES);
     table.add(ThalamusExtension.PACK, Moving::isPack, Moving::lower, TYPES);
-    for (OperationType code : CODES) {
+    for (OperationType code : Moves.operations()) {
       table.add(code, Moving::isIdentity, Elementwise.ALIAS, TYPES);
       table.add(code, Moving::isPossible, Moving::lower, TYPES);
     }

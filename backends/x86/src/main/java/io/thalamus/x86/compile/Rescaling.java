@@ -5,6 +5,7 @@ import io.thalamus.driver.OperationTable;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
 import io.thalamus.model.Shape;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.ResolvedOperation;
 import io.thalamus.operations.extension.Elementwise.Rescaled;
 import io.thalamus.operations.extension.ThalamusExtension;
@@ -24,10 +25,7 @@ final class Rescaling implements Lowering {
         ThalamusExtension.RESCALE,
         operation -> Sizes.isPossible(operation.input(0)) && operation.hasValues(1),
         new Rescaling(),
-        OperandCode.TENSOR_INT32,
-        OperandCode.TENSOR_QUANT16_SYMM,
-        OperandCode.TENSOR_QUANT8_ASYMM,
-        OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
+        ElementTypes.rescalable());
   }
 
   @Override

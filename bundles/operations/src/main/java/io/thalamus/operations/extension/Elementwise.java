@@ -4,15 +4,14 @@ package io.thalamus.operations.extension;
 import static io.thalamus.model.FeatureLevel.V1_2;
 import static io.thalamus.model.OperandCode.INT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
 import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import static io.thalamus.operations.Argument.argument;
 import static io.thalamus.operations.Argument.data;
-import static io.thalamus.operations.ArgumentType.T;
 
 import io.thalamus.model.ExtensionOperationType;
 import io.thalamus.model.OperandCode;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.ElementwiseDefinition;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.OperandView;
@@ -32,10 +31,6 @@ import java.util.stream.Stream;
 public final class Elementwise {
   private static final TypeLevels NUMBERS = TypeLevels.floats(V1_2).andSince(V1_2, TENSOR_INT32);
 
-  private static final OperandCode[] INTEGERS = {
-    TENSOR_INT32, TENSOR_QUANT16_SYMM, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED
-  };
-
   private static final int LEAST_MANTISSA = 1 << 30;
   private static final int LEAST_SHIFT = -31;
   private static final int LARGEST_SHIFT = 30;
@@ -47,7 +42,8 @@ public final class Elementwise {
         List.of(
             ElementwiseDefinition.of(
                 ThalamusExtension.SQUARED_DIFFERENCE,
-                pairOf(NUMBERS.andSince(V1_2, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED)),
+                io.thalamus.operations.Elementwise.pair(
+                    NUMBERS.andSince(V1_2, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED)),
                 Elementwise::squareParameters),
             pair(ThalamusExtension.FLOOR_DIV, NUMBERS, Trait.DISCONTINUOUS),
             pair(ThalamusExtension.ATAN2, TypeLevels.floats(V1_2), Trait.DISCONTINUOUS),
@@ -57,10 +53,10 @@ public final class Elementwise {
                     ThalamusExtension.RESCALE,
                     Signature.since(V1_2)
                         .inputs(
-                            data("input", TypeLevels.since(V1_2, INTEGERS)),
+                            data("input", TypeLevels.since(V1_2, ElementTypes.rescalable())),
                             argument("multiplier", INT32),
                             argument("shift", INT32))
-                        .outputs(argument("output", INTEGERS).shapedAs("input")),
+                        .outputs(argument("output", ElementTypes.rescalable()).shapedAs("input")),
                     Elementwise::rescaled)
                 .checkedBy(
                     (operation, _) -> {
@@ -78,13 +74,7 @@ public final class Elementwise {
 
   private static OperationDefinition pair(
       ExtensionOperationType type, TypeLevels types, Trait... traits) {
-    return ElementwiseDefinition.of(type, pairOf(types), traits);
-  }
-
-  private static Signature pairOf(TypeLevels types) {
-    return Signature.since(V1_2)
-        .inputs(data("input0", types), argument("input1", T))
-        .outputs(argument("output", T));
+    return ElementwiseDefinition.of(type, io.thalamus.operations.Elementwise.pair(types), traits);
   }
 
   /**

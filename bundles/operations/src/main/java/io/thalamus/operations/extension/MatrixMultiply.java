@@ -3,11 +3,6 @@ package io.thalamus.operations.extension;
 
 import static io.thalamus.model.FeatureLevel.V1_2;
 import static io.thalamus.model.OperandCode.BOOL;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
-import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import static io.thalamus.operations.Argument.argument;
 import static io.thalamus.operations.Argument.data;
 import static io.thalamus.operations.ArgumentType.T;
@@ -17,6 +12,7 @@ import io.thalamus.model.Shape;
 import io.thalamus.operations.Accumulation;
 import io.thalamus.operations.Broadcast;
 import io.thalamus.operations.Check;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FunctionDefinition;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.OperandView;
@@ -46,15 +42,7 @@ public final class MatrixMultiply {
                 ThalamusExtension.BATCH_MATMUL,
                 Signature.since(V1_2)
                     .inputs(
-                        data(
-                                "first",
-                                TypeLevels.since(
-                                    V1_2,
-                                    TENSOR_FLOAT32,
-                                    TENSOR_FLOAT16,
-                                    TENSOR_INT32,
-                                    TENSOR_QUANT8_ASYMM,
-                                    TENSOR_QUANT8_ASYMM_SIGNED))
+                        data("first", TypeLevels.since(V1_2, ElementTypes.numbers()))
                             .rank(2, Integer.MAX_VALUE),
                         argument("second", T).rank(2, Integer.MAX_VALUE),
                         argument("first transposed", BOOL),

@@ -3,13 +3,7 @@ package io.thalamus.operations.extension;
 
 import static io.thalamus.model.FeatureLevel.V1_2;
 import static io.thalamus.model.OperandCode.INT32;
-import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT16;
-import static io.thalamus.model.OperandCode.TENSOR_FLOAT32;
 import static io.thalamus.model.OperandCode.TENSOR_INT32;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT16_SYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM;
-import static io.thalamus.model.OperandCode.TENSOR_QUANT8_ASYMM_SIGNED;
 import static io.thalamus.operations.Argument.argument;
 import static io.thalamus.operations.Argument.data;
 import static io.thalamus.operations.ArgumentType.T;
@@ -17,6 +11,7 @@ import static io.thalamus.operations.NamedDefinition.axis;
 
 import io.thalamus.model.Shape;
 import io.thalamus.operations.Check;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.FunctionDefinition;
 import io.thalamus.operations.Moves;
 import io.thalamus.operations.Moves.Part;
@@ -51,16 +46,7 @@ public final class Rearrange {
   private static final int FIRST = 1;
 
   /** All types: what they stand for does not matter. */
-  static final TypeLevels MOVABLE =
-      TypeLevels.since(
-          V1_2,
-          TENSOR_FLOAT32,
-          TENSOR_FLOAT16,
-          TENSOR_INT32,
-          TENSOR_BOOL8,
-          TENSOR_QUANT16_SYMM,
-          TENSOR_QUANT8_ASYMM,
-          TENSOR_QUANT8_ASYMM_SIGNED);
+  static final TypeLevels MOVABLE = TypeLevels.since(V1_2, ElementTypes.movable());
 
   private Rearrange() {}
 

@@ -4,6 +4,7 @@ package io.thalamus.tck.caching;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.tck.check.TestGraph;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -17,12 +18,7 @@ import java.util.Random;
  */
 final class Samples implements AutoCloseable {
   /** The types that are tried. */
-  static final List<OperandCode> TYPES =
-      List.of(
-          OperandCode.TENSOR_FLOAT32,
-          OperandCode.TENSOR_FLOAT16,
-          OperandCode.TENSOR_QUANT8_ASYMM,
-          OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
+  static final List<OperandCode> TYPES = List.of(ElementTypes.reals());
 
   private static final int[] LAYERS = {24, 40, 32, 10};
   private static final int CHAIN = 100;

@@ -4,6 +4,7 @@ package io.thalamus.tck.domain;
 import io.thalamus.hal.Device;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.tck.check.Check;
 import io.thalamus.tck.check.Expect;
 import io.thalamus.tck.check.OutcomeException;
@@ -25,12 +26,7 @@ import java.util.Optional;
  */
 public record DomainSuite(Device device) {
   /** Those of AOSP. */
-  static final List<OperandCode> TYPES =
-      List.of(
-          OperandCode.TENSOR_FLOAT32,
-          OperandCode.TENSOR_FLOAT16,
-          OperandCode.TENSOR_QUANT8_ASYMM,
-          OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
+  static final List<OperandCode> TYPES = List.of(ElementTypes.reals());
 
   private static final List<OperationCode> OPERATIONS =
       List.of(OperationCode.CONV_2D, OperationCode.ADD);

@@ -2,6 +2,7 @@
 package io.thalamus.tck.mutation;
 
 import io.thalamus.model.OperandCode;
+import io.thalamus.operations.ElementTypes;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.mutation.MutationFamily.Collector;
 import io.thalamus.tck.reference.Evaluator;
@@ -41,12 +42,7 @@ final class OperandTypeFaults {
   private static final String NON_ZERO = Evaluator.name(ThalamusExtension.NON_ZERO);
   private static final String MATMUL_INTEGER = Evaluator.name(ThalamusExtension.MATMUL_INTEGER);
   private static final String RESCALE = Evaluator.name(ThalamusExtension.RESCALE);
-  private static final Set<OperandCode> RESCALED =
-      EnumSet.of(
-          OperandCode.TENSOR_INT32,
-          OperandCode.TENSOR_QUANT16_SYMM,
-          OperandCode.TENSOR_QUANT8_ASYMM,
-          OperandCode.TENSOR_QUANT8_ASYMM_SIGNED);
+  private static final Set<OperandCode> RESCALED = Set.of(ElementTypes.rescalable());
   private static final Set<OperandCode> FOUND =
       EnumSet.of(OperandCode.TENSOR_FLOAT32, OperandCode.TENSOR_INT32, OperandCode.TENSOR_BOOL8);
 
