@@ -22,15 +22,21 @@ final class Descriptions {
     json.writeStartObject();
     json.writeStringField("name", server.name());
     json.writeStringField("version", server.version());
-    json.writeFieldName("extensions");
-    texts(json, server.extensions());
+    array(json, "extensions", server.extensions(), json::writeString);
     json.writeEndObject();
   }
 
-  private static void texts(JsonGenerator json, List<String> texts) throws IOException {
-    json.writeStartArray();
-    for (String text : texts) {
-      json.writeString(text);
+  /** Writes one of a list. */
+  @FunctionalInterface
+  private interface Writer<T> {
+    void write(T each) throws IOException;
+  }
+
+  private static <T> void array(JsonGenerator json, String field, List<T> all, Writer<T> writer)
+      throws IOException {
+    json.writeArrayFieldStart(field);
+    for (T each : all) {
+      writer.write(each);
     }
     json.writeEndArray();
   }
@@ -38,8 +44,7 @@ final class Descriptions {
   static void model(JsonGenerator json, ModelMetadata model) throws IOException {
     json.writeStartObject();
     json.writeStringField("name", model.name());
-    json.writeFieldName("versions");
-    texts(json, model.versions());
+    array(json, "versions", model.versions(), json::writeString);
     json.writeStringField("platform", model.platform());
     json.writeObjectFieldStart("parameters");
     json.writeStringField("version", model.version());
@@ -57,18 +62,9 @@ final class Descriptions {
       json.writeStartObject();
       json.writeStringField("name", tensor.name());
       json.writeStringField("datatype", tensor.datatype().name());
-      json.writeFieldName("shape");
-      dimensions(json, tensor.shape());
+      array(json, "shape", tensor.shape(), json::writeNumber);
       quantization(json, tensor.quantization());
       json.writeEndObject();
-    }
-    json.writeEndArray();
-  }
-
-  private static void dimensions(JsonGenerator json, List<Long> shape) throws IOException {
-    json.writeStartArray();
-    for (long dimension : shape) {
-      json.writeNumber(dimension);
     }
     json.writeEndArray();
   }
@@ -120,8 +116,7 @@ final class Descriptions {
       Datatype datatype = tensor.datatype();
       json.writeStringField(
           "data_type", "TYPE_" + (datatype == Datatype.BYTES ? "STRING" : datatype.name()));
-      json.writeFieldName("dims");
-      dimensions(json, tensor.shape());
+      array(json, "dims", tensor.shape(), json::writeNumber);
       json.writeEndObject();
     }
     json.writeEndArray();

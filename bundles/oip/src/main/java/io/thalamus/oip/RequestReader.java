@@ -4,6 +4,7 @@ package io.thalamus.oip;
 import com.fasterxml.jackson.core.JsonToken;
 import io.thalamus.model.Priority;
 import io.thalamus.serving.Datatype;
+import io.thalamus.serving.InferenceRequest;
 import io.thalamus.serving.InferenceRequest.Input;
 import io.thalamus.serving.InferenceRequest.Sequence;
 import io.thalamus.serving.InferenceServer.SharedRegions;
@@ -161,7 +162,7 @@ final class RequestReader {
     switch (key) {
       case "binary_data_output" -> isBinary = json.flag("parameter binary_data_output");
       case "report" -> report = json.flag("parameter report");
-      case "priority" -> priority = priority(json.natural("parameter priority"));
+      case "priority" -> priority = InferenceRequest.priority(json.natural("parameter priority"));
       case "timeout" -> {
         long micros = json.natural("parameter timeout");
         timeout =
@@ -176,13 +177,6 @@ final class RequestReader {
         // As every server of the protocol: parameters that it does not know are ignored.
       }
     }
-  }
-
-  /** Returns the priority of Triton's number: 1 is the highest, and 0 the usual one. */
-  private static Priority priority(long number) {
-    return number == 1
-        ? Priority.HIGH
-        : number == 0 || number == 2 ? Priority.MEDIUM : Priority.LOW;
   }
 
   /** Returns the sequence; 0 and no text stand for none. */

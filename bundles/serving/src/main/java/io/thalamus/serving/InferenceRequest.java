@@ -71,6 +71,13 @@ public record InferenceRequest(
         Optional.empty());
   }
 
+  /** Returns the priority of Triton's number: 1 is the highest, and 0 the usual one. */
+  public static Priority priority(long number) {
+    return number == 1
+        ? Priority.HIGH
+        : number == 0 || number == 2 ? Priority.MEDIUM : Priority.LOW;
+  }
+
   /**
    * The value of an input, little-endian and row-major.
    *

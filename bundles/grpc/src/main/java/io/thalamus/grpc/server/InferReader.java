@@ -5,6 +5,7 @@ import io.thalamus.grpc.wire.MessageReader;
 import io.thalamus.model.Priority;
 import io.thalamus.serving.Datatype;
 import io.thalamus.serving.Failure;
+import io.thalamus.serving.InferenceRequest;
 import io.thalamus.serving.InferenceRequest.Input;
 import io.thalamus.serving.InferenceRequest.Sequence;
 import io.thalamus.serving.InferenceServer.SharedRegions;
@@ -152,7 +153,7 @@ final class InferReader {
 
   private void parameter(Parameter parameter) throws ServingException {
     switch (parameter.name()) {
-      case "priority" -> priority = priority(parameter.natural());
+      case "priority" -> priority = InferenceRequest.priority(parameter.natural());
       case "timeout" -> {
         long micros = parameter.natural();
         timeout =
@@ -175,13 +176,6 @@ final class InferReader {
         // As above.
       }
     }
-  }
-
-  /** Returns the priority of Triton's number: 1 is the highest, and 0 the usual one. */
-  private static Priority priority(long number) {
-    return number == 1
-        ? Priority.HIGH
-        : number == 0 || number == 2 ? Priority.MEDIUM : Priority.LOW;
   }
 
   private static void bound(String what, int count) throws ServingException {
