@@ -15,8 +15,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.IfOptions;
+import org.tensorflow.lite.schema.TensorType;
 import org.tensorflow.lite.schema.WhileOptions;
 
 /** IF and WHILE, whose bodies are graphs of the same file. */
@@ -169,12 +171,19 @@ final class ControlFlow {
     try {
       return Optional.of(model.within(graph, work));
     } catch (Refusal e) {
+      if (IntStream.range(0, node.inputCount()).anyMatch(i -> isList(node, i))) {
+        throw e; // only what is written out has lists
+      }
       node.graph().truncate(mark);
       model.variables().restore(moment);
       model.forgetInlined(inlined);
       model.forgetReferences(references);
       return Optional.empty(); // what stays says itself what is wrong with it
     }
+  }
+
+  private static boolean isList(Node node, int input) {
+    return node.has(input) && node.input(input).is(TensorType.VARIANT);
   }
 
   private static List<Integer> repeated(

@@ -66,7 +66,10 @@ public final class Converters {
       case 18 -> Scatter.addTo(this);
       case 19 -> Volume.addTo(this);
       case 20 -> Rfft.addTo(this);
-      case 21 -> ControlFlow.addTo(this);
+      case 21 -> {
+        ControlFlow.addTo(this);
+        Lists.addTo(this);
+      }
       case 22 -> Search.addTo(this);
       case 23 -> Variables.addTo(this);
       case 24 -> Sizes.addTo(this);

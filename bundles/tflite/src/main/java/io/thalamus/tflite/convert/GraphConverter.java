@@ -284,6 +284,10 @@ final class GraphConverter {
     return model;
   }
 
+  Rows rows() {
+    return rows;
+  }
+
   FlatTensor tensor(int index) {
     return standIns.getOrDefault(index, graph.tensors().get(index));
   }
@@ -314,9 +318,10 @@ final class GraphConverter {
     return graphOutputs.contains(tensor.index());
   }
 
-  /** The operand that holds a tensor which an operator reads. */
+  /** The operand that holds a tensor which an operator reads; a list has its rows alone. */
   int read(FlatTensor tensor) {
-    return written(unwritten(tensor));
+    int operand = unwritten(tensor);
+    return tensor.is(TensorType.VARIANT) ? operand : written(operand);
   }
 
   /** An operand that operations can read; see {@link Rows}. */
@@ -559,7 +564,7 @@ final class GraphConverter {
       }
       Operand found = builder.get(operand);
       boolean usable = found.lifetime().equals(Lifetime.SUBGRAPH_OUTPUT);
-      outputs.add(usable && !outputs.contains(operand) ? operand : copy(operand));
+      outputs.add(usable && !outputs.contains(operand) ? operand : copy(operand, found.name()));
     }
     return outputs;
   }
@@ -577,10 +582,6 @@ final class GraphConverter {
         new Operand(
             found.type(), found.shape(), found.quantization(), Lifetime.SUBGRAPH_OUTPUT, name));
     return operand;
-  }
-
-  private int copy(int operand) {
-    return copy(operand, builder.get(operand).name());
   }
 
   private int copy(int operand, String name) {

@@ -3,8 +3,10 @@ package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.OperationType;
+import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.SubgraphBuilder.Mark;
 import io.thalamus.operations.StridedCopy;
@@ -29,6 +31,9 @@ final class Rows {
   private static final int MOST_PIECES = 1 << 10;
 
   private final Map<Integer, Joined> joined = new HashMap<>();
+
+  /** Stands for the operand of rows that have no value yet. */
+  private static final int NONE = -1;
 
   /** Neighbouring rows of a tensor. */
   private record Piece(int operand, int begin, int size) {}
@@ -69,11 +74,11 @@ final class Rows {
 
   private int written(GraphConverter graph, int operand, List<Piece> pieces) {
     if (pieces.size() == 1) {
-      return cut(graph, pieces.getFirst());
+      return whole(graph, pieces.getFirst());
     }
     List<Integer> inputs = new ArrayList<>();
     for (Piece piece : pieces) {
-      inputs.add(isWhole(graph, piece) ? piece.operand : cut(graph, piece));
+      inputs.add(whole(graph, piece));
     }
     inputs.add(graph.builder().int32(0));
     Operand like = graph.builder().get(operand);
@@ -85,10 +90,19 @@ final class Rows {
   }
 
   private boolean isWhole(GraphConverter graph, Piece piece) {
-    return piece.size == rows(graph, piece.operand);
+    return piece.operand != NONE && piece.size == rows(graph, piece.operand);
   }
 
-  private int rows(GraphConverter graph, int operand) {
+  /** An operand that has the rows of a piece and no others. */
+  private int whole(GraphConverter graph, Piece piece) {
+    if (piece.operand == NONE) {
+      throw new Refusal("it reads elements of a list which nothing has set");
+    }
+    return isWhole(graph, piece) ? piece.operand : cut(graph, piece);
+  }
+
+  /** Returns the number of rows of an operand. */
+  int rows(GraphConverter graph, int operand) {
     Joined tensor = joined.get(operand);
     return tensor == null
         ? graph.builder().get(operand).shape().dimension(0)
@@ -208,11 +222,17 @@ final class Rows {
     if (index < 0 || index >= rows(node.graph(), input) || shape.length < 2) {
       return false;
     }
-    Piece row = taken(input, index, 1).getFirst();
-    int one = isWhole(node.graph(), row) ? row.operand : cut(node.graph(), row);
-    Shape rest = Shape.of(Arrays.copyOfRange(shape, 1, shape.length));
-    node.graph().alias(node.output(0), Reshape.reshaped(node, one, rest));
+    giveRow(node, input, index);
     return true;
+  }
+
+  /** Lets a row stand for the output, without the dimension of rows. */
+  void giveRow(Node node, int operand, int index) {
+    int row = whole(node.graph(), taken(operand, index, 1).getFirst());
+    int[] shape = node.operand(row).shape().toArray();
+    // A single number has the shape of a vector of one.
+    Shape rest = Shape.of(Arrays.copyOfRange(shape, Math.min(1, shape.length - 1), shape.length));
+    node.graph().alias(node.output(0), Reshape.reshaped(node, row, rest));
   }
 
   private boolean concatenation(Node node) {
@@ -245,10 +265,45 @@ final class Rows {
       return false;
     }
     int begin = Math.clamp(start[0], 0, all - count);
-    List<Piece> pieces = new ArrayList<>(taken(input, 0, begin));
+    return keep(node, node.operand(input), replaced(node, input, begin, update));
+  }
+
+  /** The rows of a tensor, of which some are those of another. */
+  private List<Piece> replaced(Node node, int operand, int begin, int update) {
+    int count = rows(node.graph(), update);
+    List<Piece> pieces = new ArrayList<>(taken(operand, 0, begin));
     pieces.addAll(taken(update, 0, count));
-    pieces.addAll(taken(input, begin + count, all - begin - count));
-    return keep(node, node.operand(input), pieces);
+    int end = begin + count;
+    pieces.addAll(taken(operand, end, rows(node.graph(), operand) - end));
+    return pieces;
+  }
+
+  /** Makes a tensor of rows that have no value yet, nor a type. */
+  int reserved(Node node, int count) {
+    Operand unknown =
+        new Operand(
+            OperandCode.TENSOR_INT32, Shape.of(count), Quantization.NONE, Lifetime.NO_VALUE, "");
+    int operand = node.builder().operand(unknown);
+    List<Piece> pieces = count == 0 ? List.of() : List.of(new Piece(NONE, 0, count));
+    joined.put(operand, new Joined(pieces, -1, -1));
+    return operand;
+  }
+
+  /**
+   * Lets a tensor in which one row is replaced stand for the output.
+   *
+   * @throws Refusal where it is not like the others, or they are too many
+   */
+  void giveReplaced(Node node, int operand, int index, int row) {
+    List<Piece> pieces = replaced(node, operand, index, row);
+    for (Piece piece : pieces) {
+      node.require(
+          piece.operand == NONE || isAlike(node.operand(row), node.operand(piece.operand)),
+          "the elements of its list differ in type or shape");
+    }
+    node.require(
+        keep(node, node.operand(row), pieces),
+        "its list is of more than " + MOST_PIECES + " elements");
   }
 
   /** Returns whether an input has rows of known dimensions. */
@@ -263,8 +318,10 @@ final class Rows {
 
   /** Returns whether an input has rows like those of the first. */
   private static boolean isAlike(Node node, int input) {
-    Operand first = node.operand(node.unwritten(0));
-    Operand other = node.operand(node.unwritten(input));
+    return isAlike(node.operand(node.unwritten(0)), node.operand(node.unwritten(input)));
+  }
+
+  private static boolean isAlike(Operand first, Operand other) {
     return first.type() == other.type()
         && first.quantization().equals(other.quantization())
         && first.shape().rank() == other.shape().rank()
