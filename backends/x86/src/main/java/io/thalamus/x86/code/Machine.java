@@ -11,6 +11,7 @@ import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 
@@ -62,8 +63,10 @@ public record Machine(Set<Level> levels, String reason) {
       }
       SystemCalls.customize();
       return this;
-    } catch (ExceptionInInitializerError e) {
-      return refused("the C library cannot be linked: " + e.getCause());
+    } catch (LinkageError e) {
+      // Its cause, unless another thread has tried before.
+      return refused(
+          "the C library cannot be linked: " + Objects.requireNonNullElse(e.getCause(), e));
     }
   }
 
