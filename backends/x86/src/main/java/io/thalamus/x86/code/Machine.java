@@ -29,6 +29,13 @@ public record Machine(Set<Level> levels, String reason) {
   /** Bytes that hold the first processor; the system writes the others when they are read. */
   private static final int ENOUGH = 8192;
 
+  /** This machine by the system's account, which stays as it is. */
+  private static final Machine HERE =
+      look(
+          System.getProperty("os.name"),
+          System.getProperty("os.arch"),
+          Machine.class.getModule().isNativeAccessEnabled());
+
   /** A machine held to one level. */
   public static Machine of(Level level) {
     return new Machine(Set.of(level), "");
@@ -48,8 +55,7 @@ public record Machine(Set<Level> levels, String reason) {
    * first call in a process links the C library, which takes a tenth of a second.
    */
   public static Machine probe() {
-    Machine seen = look();
-    return seen.best().isPresent() ? seen.tried() : seen;
+    return HERE.best().isPresent() ? HERE.tried() : HERE;
   }
 
   private Machine tried() {
@@ -72,10 +78,7 @@ public record Machine(Set<Level> levels, String reason) {
 
   /** Looks at this machine without a native call, so that it may still refuse code. */
   public static Machine look() {
-    return look(
-        System.getProperty("os.name"),
-        System.getProperty("os.arch"),
-        Machine.class.getModule().isNativeAccessEnabled());
+    return HERE;
   }
 
   private static boolean isForeign(String system, String processor) {
