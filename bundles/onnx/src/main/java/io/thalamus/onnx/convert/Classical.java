@@ -142,12 +142,10 @@ final class Classical {
     List<Value> parts = new ArrayList<>();
     for (int i = 0; i < node.inputs(); i++) {
       Value data = floats(node, i);
-      if (data.rank() < 2) {
-        data = ops.reshape(data, 1, data.count());
-      } else if (data.rank() > 2) {
-        data = ops.reshape(data, data.dim(0), Dims.count(data.shape(), 1, data.rank()));
-      }
-      parts.add(data);
+      int axis = data.rank() < 2 ? 0 : 1;
+      int rows = Dims.count(data.shape(), 0, axis);
+      int columns = Dims.count(data.shape(), axis, data.rank());
+      parts.add(data.rank() == 2 ? data : ops.reshape(data, rows, columns));
     }
     node.out(ops.concat(parts, 1));
   }
