@@ -402,15 +402,7 @@ class HttpServerTest {
   void stoppingAnswersWhatRuns() throws Exception {
     CountDownLatch started = new CountDownLatch(1);
     CountDownLatch go = new CountDownLatch(1);
-    Route slow =
-        route(
-            "GET",
-            "/slow",
-            exchange -> {
-              started.countDown();
-              go.await();
-              exchange.send(200, "text/plain", "done");
-            });
+    Route slow = RunningServer.slow(started, go, "done");
     RunningServer running = new RunningServer(Map.of(), slow);
     byte[] request = "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n".getBytes(StandardCharsets.UTF_8);
     try (Socket idle = running.connect();

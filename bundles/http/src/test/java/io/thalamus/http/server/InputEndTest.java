@@ -30,15 +30,7 @@ class InputEndTest {
   void whoSendsNothingMoreIsAnswered(String version) throws Exception {
     CountDownLatch started = new CountDownLatch(1);
     CountDownLatch finish = new CountDownLatch(1);
-    Route slow =
-        route(
-            "GET",
-            "/slow",
-            exchange -> {
-              started.countDown();
-              finish.await();
-              exchange.send(200, "text/plain", "slowly");
-            });
+    Route slow = RunningServer.slow(started, finish, "slowly");
     try (RunningServer running = new RunningServer(Map.of(), slow, HELLO);
         Socket socket = running.connect()) {
       String head = " HTTP/" + version + "\r\nHost: x\r\nConnection: keep-alive\r\n\r\n";

@@ -19,6 +19,7 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 
 /** A server on a free port, which must have given back all memory when it ends. */
 final class RunningServer implements AutoCloseable {
@@ -44,6 +45,18 @@ final class RunningServer implements AutoCloseable {
 
   static Route route(String method, String path, Route.Handler handler) {
     return new Route(method, path, Access.INFER, handler);
+  }
+
+  /** A route that says when it has been called, and answers once it may. */
+  static Route slow(CountDownLatch started, CountDownLatch finish, String answer) {
+    return route(
+        "GET",
+        "/slow",
+        exchange -> {
+          started.countDown();
+          finish.await();
+          exchange.send(200, "text/plain", answer);
+        });
   }
 
   NettyServer server() {
