@@ -8,10 +8,8 @@ import io.thalamus.api.Network;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.Tensor;
 import io.thalamus.embedded.Thalamus;
-import io.thalamus.embedded.container.Container;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.Shape;
-import io.thalamus.x86.code.Machine;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
@@ -34,9 +32,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
@@ -66,34 +62,10 @@ final class Uses {
       case "own" -> own(samples, Path.of(args[2]), Path.of(args[3]));
       case "stored" -> stored(samples);
       case "bundles" -> bundles(samples, List.of(args[2], args[2], args[3]));
-      case "refused" -> refused(samples);
       case "loader" -> loader(alone(Path.of(args[2]).toUri().toURL()));
       case "nested" -> loader(new Nested(Path.of(args[2])));
       default -> throw new IllegalArgumentException(args[0]);
     }
-  }
-
-  /** A system that turns out to refuse code when the devices are here. */
-  private static void refused(Path samples) throws Exception {
-    CompletableFuture<Machine> probed = new CompletableFuture<>();
-    Path folder = Files.createDirectory(Path.of("parts"));
-    boolean mayRun = Machine.look().best().isPresent();
-    try (Container container = new Container(probed, folder, Optional.empty());
-        Network digits =
-            Network.open(
-                container.neuralNetworks(),
-                samples.resolve("digits.tflite"),
-                CompilationOptions.DEFAULT)) {
-      List<String> before = ids(container);
-      probed.complete(new Machine(Set.of(), "no memory for code"));
-      String told = container.problems().getLast();
-      System.out.println(before.contains("x86") == mayRun);
-      System.out.println(ids(container) + " " + digit(digits, samples, 3) + " " + told);
-    }
-  }
-
-  private static List<String> ids(Container container) {
-    return container.neuralNetworks().devices().stream().map(device -> device.id()).toList();
   }
 
   private static ClassLoader alone(URL jar) {

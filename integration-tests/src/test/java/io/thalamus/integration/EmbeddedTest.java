@@ -201,13 +201,6 @@ class EmbeddedTest {
     assertEquals(digits + "[" + SIMD + (mayRunX86() ? x86 : "") + "]", without);
   }
 
-  /** Native calls are linked while models are read; what comes of it may come late. */
-  @Test
-  void aDeviceLeavesWhereTheSystemRefusesCodeInTheEnd() throws Exception {
-    String problem = mayRunX86() ? "the device x86 is not available: no memory for code" : SIMD;
-    assertEquals(List.of("true", "[cpu] 3 " + problem), uses(NATIVE, "refused"));
-  }
-
   private static boolean mayRunX86() {
     return System.getProperty("os.name").equals("Linux")
         && List.of("amd64", "x86_64").contains(System.getProperty("os.arch"));

@@ -246,6 +246,17 @@ public final class Assembler {
     }
   }
 
+  /** Jumps to where 64 bits in memory say. */
+  public void jump(Address to) {
+    encoder.plain(0xFF, 4, to);
+  }
+
+  /** Calls the system, which changes rax, rcx and r11. */
+  public void syscall() {
+    encoder.byte8(0x0F);
+    encoder.byte8(0x05);
+  }
+
   /** Jumps to a label on a condition; shortly where that is bound before and near. */
   public void jump(Condition condition, Label label) {
     if (isNear(label)) {

@@ -29,13 +29,6 @@ public record Machine(Set<Level> levels, String reason) {
   /** Bytes that hold the first processor; the system writes the others when they are read. */
   private static final int ENOUGH = 8192;
 
-  /** This machine by the system's account, which stays as it is. */
-  private static final Machine HERE =
-      look(
-          System.getProperty("os.name"),
-          System.getProperty("os.arch"),
-          Machine.class.getModule().isNativeAccessEnabled());
-
   /** A machine held to one level. */
   public static Machine of(Level level) {
     return new Machine(Set.of(level), "");
@@ -50,12 +43,14 @@ public record Machine(Set<Level> levels, String reason) {
     return Optional.ofNullable(best);
   }
 
-  /**
-   * Looks at this machine and calls code once: every refusal is a reason, never an exception. The
-   * first call in a process links the C library, which takes a tenth of a second.
-   */
+  /** Looks at this machine and calls code once: every refusal is a reason, never an exception. */
   public static Machine probe() {
-    return HERE.best().isPresent() ? HERE.tried() : HERE;
+    Machine seen =
+        look(
+            System.getProperty("os.name"),
+            System.getProperty("os.arch"),
+            Machine.class.getModule().isNativeAccessEnabled());
+    return seen.best().isPresent() ? seen.tried() : seen;
   }
 
   private Machine tried() {
@@ -67,18 +62,12 @@ public record Machine(Set<Level> levels, String reason) {
       try (ExecutableMemory code = function.get()) {
         SystemCalls.call(code.at(0), 0, 0, 0, 0, 0, 0);
       }
-      SystemCalls.customize();
       return this;
     } catch (LinkageError e) {
       // Its cause, unless another thread has tried before.
       return refused(
           "the C library cannot be linked: " + Objects.requireNonNullElse(e.getCause(), e));
     }
-  }
-
-  /** Looks at this machine without a native call, so that it may still refuse code. */
-  public static Machine look() {
-    return HERE;
   }
 
   private static boolean isForeign(String system, String processor) {

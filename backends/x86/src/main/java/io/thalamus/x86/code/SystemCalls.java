@@ -2,15 +2,11 @@
 package io.thalamus.x86.code;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 
 /**
- * The functions of the C library that map memory, and calls of code in it. Linked at first use,
- * which fails where this module has no right to native calls. Stateless.
+ * Calls of the system that map memory, and calls of code in it. The first one fails where this
+ * module has no right to native calls. Stateless.
  */
 @SuppressWarnings("restricted")
 public final class SystemCalls {
@@ -22,52 +18,15 @@ public final class SystemCalls {
   private static final int MAY_MOVE = 1;
   private static final long LARGE_PAGE = 1 << 21;
   private static final int LARGE_PAGES = 14;
-  private static final long FAILED = -1;
 
-  /** java.lang.invoke.MethodHandle.CUSTOMIZE_THRESHOLD of the JDK, and one more. */
-  private static final int CALLS_UNTIL_CUSTOMIZED = 128;
-
-  /**
-   * One handle for all functions, since each costs milliseconds at the start. What a function does
-   * not take is where it does not read, and whoever gets fewer bits reads the lower ones. Not a
-   * critical call: those hold off every safepoint of the JVM.
-   */
-  private static final MethodHandle CALL =
-      Linker.nativeLinker()
-          .downcallHandle(
-              FunctionDescriptor.of(
-                  ValueLayout.JAVA_LONG,
-                  ValueLayout.JAVA_LONG,
-                  ValueLayout.JAVA_LONG,
-                  ValueLayout.JAVA_LONG,
-                  ValueLayout.JAVA_LONG,
-                  ValueLayout.JAVA_LONG,
-                  ValueLayout.JAVA_LONG,
-                  ValueLayout.JAVA_LONG,
-                  ValueLayout.JAVA_LONG));
-
-  private static final MemorySegment MMAP = find("mmap");
-  private static final MemorySegment MADVISE = find("madvise");
-  private static final MemorySegment MREMAP = find("mremap");
-  private static final MemorySegment MPROTECT = find("mprotect");
-  private static final MemorySegment MUNMAP = find("munmap");
+  // Numbers of Linux on x86-64.
+  private static final long MMAP = 9;
+  private static final long MPROTECT = 10;
+  private static final long MUNMAP = 11;
+  private static final long MREMAP = 25;
+  private static final long MADVISE = 28;
 
   private SystemCalls() {}
-
-  private static MemorySegment find(String name) {
-    return Linker.nativeLinker().defaultLookup().findOrThrow(name);
-  }
-
-  /**
-   * Has the JVM make code for this handle alone, as it does once a handle has been called so often:
-   * that takes milliseconds, which the first execution of a network would wait for.
-   */
-  static void customize() {
-    for (int i = 0; i < CALLS_UNTIL_CUSTOMIZED; i++) {
-      // Of no pages: does nothing.
-      invoke(MADVISE, PAGE, 0, LARGE_PAGES, 0, 0, 0);
-    }
-  }
 
   /** Returns the bytes of the pages that hold some bytes, one page at least. */
   public static long pages(long bytes) {
@@ -90,8 +49,8 @@ public final class SystemCalls {
 
   /** Maps fresh memory to be read and written; returns its address, or 0 where that is refused. */
   public static long map(long bytes) {
-    long address = invoke(MMAP, 0, bytes, READ | WRITE, PRIVATE_ANONYMOUS, -1, 0);
-    return address == FAILED ? 0 : advised(address, bytes);
+    long address = NativeCalls.system(MMAP, 0, bytes, READ | WRITE, PRIVATE_ANONYMOUS, -1, 0);
+    return address < 0 ? 0 : advised(address, bytes);
   }
 
   /**
@@ -100,8 +59,8 @@ public final class SystemCalls {
    * @return where it is from now on; 0 where that is refused, and it stays as it was
    */
   public static long resize(long address, long bytes, long newBytes) {
-    long moved = invoke(MREMAP, address, bytes, newBytes, MAY_MOVE, 0, 0);
-    return moved == FAILED ? 0 : advised(moved, newBytes);
+    long moved = NativeCalls.system(MREMAP, address, bytes, newBytes, MAY_MOVE, 0, 0);
+    return moved < 0 ? 0 : advised(moved, newBytes);
   }
 
   /**
@@ -110,7 +69,7 @@ public final class SystemCalls {
    */
   private static long advised(long address, long bytes) {
     if (bytes >= LARGE_PAGE) {
-      invoke(MADVISE, address, bytes, LARGE_PAGES, 0, 0, 0);
+      NativeCalls.system(MADVISE, address, bytes, LARGE_PAGES, 0, 0, 0);
     }
     return address;
   }
@@ -126,12 +85,12 @@ public final class SystemCalls {
   }
 
   private static boolean protect(long address, long bytes, int rights) {
-    return (int) invoke(MPROTECT, address, bytes, rights, 0, 0, 0) == 0;
+    return NativeCalls.system(MPROTECT, address, bytes, rights, 0, 0, 0) == 0;
   }
 
   /** Gives mapped pages back. */
   public static void unmap(long address, long bytes) {
-    if ((int) invoke(MUNMAP, address, bytes, 0, 0, 0, 0) != 0) {
+    if (NativeCalls.system(MUNMAP, address, bytes, 0, 0, 0, 0) != 0) {
       throw new IllegalStateException("munmap of mapped pages fails");
     }
   }
@@ -156,23 +115,6 @@ public final class SystemCalls {
       long blocks,
       long o3,
       long o4) {
-    invoke(code, memory, constants, o0, o1, o2, blocks, o3, o4);
-  }
-
-  private static long invoke(
-      MemorySegment function, long a, long b, long c, long d, long e, long f) {
-    return invoke(function, a, b, c, d, e, f, 0, 0);
-  }
-
-  /** Calls a function; what it returns means nothing if it returns nothing. */
-  private static long invoke(
-      MemorySegment function, long a, long b, long c, long d, long e, long f, long g, long h) {
-    try {
-      return (long) CALL.invokeExact(function, a, b, c, d, e, f, g, h);
-    } catch (RuntimeException | Error thrown) {
-      throw thrown;
-    } catch (Throwable thrown) {
-      throw new IllegalStateException("a native call cannot throw", thrown);
-    }
+    NativeCalls.call(code.address(), memory, constants, o0, o1, o2, blocks, o3, o4);
   }
 }

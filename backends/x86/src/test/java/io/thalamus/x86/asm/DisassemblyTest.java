@@ -61,6 +61,7 @@ class DisassemblyTest {
         say("movzx " + name(to) + ",BYTE PTR " + memory.text, a -> a.loadByte(to, memory.address));
         say("prefetcht0 BYTE PTR " + memory.text, a -> a.prefetcht0(memory.address));
         say("mov BYTE PTR " + memory.text + "," + name8(to), a -> a.storeByte(memory.address, to));
+        say("jmp QWORD PTR " + memory.text, a -> a.jump(memory.address));
         say("bsr " + name(to) + "," + name(from), a -> a.bsr(to, from));
         say("lea " + name(to) + "," + memory.text, a -> a.lea(to, memory.address));
         say(
@@ -88,6 +89,7 @@ class DisassemblyTest {
     say("vzeroupper", Assembler::vzeroupper);
     say("rep movs BYTE PTR es:[rdi],BYTE PTR ds:[rsi]", Assembler::repMovsb);
     say("rep stos BYTE PTR es:[rdi],al", Assembler::repStosb);
+    say("syscall", Assembler::syscall);
     say("ret", Assembler::ret);
   }
 

@@ -61,7 +61,6 @@ public final class Container implements AutoCloseable {
   private static final String VECTORS = "jdk.incubator.vector";
   private static final String RUNTIME = "io.thalamus.runtime";
 
-  private final CompletableFuture<Machine> probed;
   private final Path folder;
   private final Optional<Path> storage;
   private final List<String> problems = new ArrayList<>();
@@ -88,7 +87,7 @@ public final class Container implements AutoCloseable {
 
   private volatile DeviceBundles bundles;
 
-  /** Looks at the machine beside all else: to link native calls takes as long as the start. */
+  /** Looks at the machine beside all else. */
   public static CompletableFuture<Machine> probe() {
     return CompletableFuture.supplyAsync(
         Machine::probe, probe -> Thread.ofPlatform().daemon().name("thalamus-probe").start(probe));
@@ -104,7 +103,6 @@ public final class Container implements AutoCloseable {
    */
   public Container(CompletableFuture<Machine> probed, Path folder, Optional<Path> storage)
       throws IOException {
-    this.probed = probed;
     this.folder = folder;
     this.storage = storage;
     engine = engine(RUNTIME);
@@ -126,24 +124,17 @@ public final class Container implements AutoCloseable {
     } else {
       problems.add("the device simd is not available: start java with --add-modules=" + VECTORS);
     }
-    // The device is here before its native calls are linked; its first compilation waits for that.
-    Machine machine = Machine.look();
+    Machine machine = probed.join();
     if (machine.best().isPresent()) {
       add(
           "x86",
           (given, own, serving) -> new X86Device(version, machine, threads(given), own, serving),
           X86Device::close);
+    } else if (!Machine.isForeign()) {
+      problems.add(X86Start.problem(machine));
     }
     add("cpu", (given, own, serving) -> new CpuDevice(version, serving), CpuDevice::close);
     builtIns.forEach(BuiltInDevice::start);
-    probed.thenAccept(this::withdraw);
-  }
-
-  /** Withdraws the device of machine code where the system turns out to refuse it. */
-  private synchronized void withdraw(Machine tried) {
-    if (tried.best().isEmpty()) {
-      builtIn(device -> device.id().equals("x86")).ifPresent(BuiltInDevice::stop);
-    }
   }
 
   private static int threads(Map<String, ?> settings) {
@@ -224,10 +215,6 @@ public final class Container implements AutoCloseable {
   /** Returns one line for each device that is not available. */
   public List<String> problems() {
     List<String> all = new ArrayList<>(problems);
-    Machine tried = probed.join();
-    if (tried.best().isEmpty() && !Machine.isForeign()) {
-      all.add(X86Start.problem(tried));
-    }
     DeviceBundles installed = bundles;
     if (installed != null) {
       all.addAll(installed.problems());
