@@ -15,6 +15,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.function.DoubleBinaryOperator;
 import java.util.function.DoubleUnaryOperator;
+import java.util.stream.Collectors;
 
 /**
  * Computes graphs of few operations by their definitions, in doubles, which hold all integers of 32
@@ -22,19 +23,25 @@ import java.util.function.DoubleUnaryOperator;
  * low bits of what overflows. Shapes and operations are those that the tests need.
  */
 final class GraphRun {
+  private final Model model;
   private final Subgraph graph;
   private final double[][] values;
 
-  private GraphRun(Subgraph graph) {
+  private GraphRun(Model model, Subgraph graph) {
+    this.model = model;
     this.graph = graph;
     this.values = new double[graph.operands().size()][];
   }
 
   /** The stored numbers of all outputs. */
   static List<double[]> outputs(Model model, double[]... inputs) {
-    GraphRun run = new GraphRun(model.main());
-    for (int i = 0; i < inputs.length; i++) {
-      run.values[run.graph.inputIndexes().get(i)] = inputs[i];
+    return outputs(model, model.main(), List.of(inputs));
+  }
+
+  private static List<double[]> outputs(Model model, Subgraph graph, List<double[]> inputs) {
+    GraphRun run = new GraphRun(model, graph);
+    for (int i = 0; i < inputs.size(); i++) {
+      run.values[run.graph.inputIndexes().get(i)] = inputs.get(i);
     }
     run.graph.operations().forEach(run::compute);
     List<double[]> outputs = new ArrayList<>();
@@ -60,6 +67,10 @@ final class GraphRun {
     List<Integer> inputs = operation.inputs();
     int output = operation.outputs().getFirst();
     String name = operation.type().text().replace("io.thalamus/", "");
+    if (name.equals("WHILE")) {
+      repeat(operation);
+      return;
+    }
     double[] result =
         switch (name) {
           case "CAST" -> mapped(inputs.getFirst(), x -> cast(x, operand(output)));
@@ -72,11 +83,14 @@ final class GraphRun {
           case "MAXIMUM" -> paired(operation, Math::max);
           case "EQUAL" -> paired(operation, (a, b) -> a == b ? 1 : 0);
           case "NOT_EQUAL" -> paired(operation, (a, b) -> a == b ? 0 : 1);
+          case "LESS" -> paired(operation, (a, b) -> a < b ? 1 : 0);
           case "RIGHT_SHIFT" -> paired(operation, (a, b) -> (int) a >> (int) b);
           case "RESCALE" -> rescaled(inputs, operand(output));
           case "SELECT" -> selected(inputs);
           case "AS_STRIDED" -> strided(inputs);
           case "CONCATENATION" -> joined(inputs);
+          case "GATHER" -> row(inputs);
+          case "SCATTER_ND" -> withRow(inputs);
           case "MATMUL_INTEGER" -> weighted(inputs);
           case "BATCH_MATMUL" -> multiplied(inputs, operand(output).shape());
           case "MAX_POOL_2D" -> pooled(inputs, operand(output).shape());
@@ -86,6 +100,46 @@ final class GraphRun {
     for (int i = 0; i < result.length; i++) {
       values[output][i] = stored(result[i], operand(output));
     }
+  }
+
+  private void repeat(Operation operation) {
+    List<double[]> states =
+        operation.inputs().stream().skip(2).map(this::values).collect(Collectors.toList());
+    while (outputs(model, referenced(operation, 0), states).getFirst()[0] != 0) {
+      states = outputs(model, referenced(operation, 1), states);
+    }
+    for (int i = 0; i < states.size(); i++) {
+      values[operation.outputs().get(i)] = states.get(i);
+    }
+  }
+
+  private Subgraph referenced(Operation operation, int input) {
+    return switch (operand(operation.inputs().get(input)).lifetime()) {
+      case Lifetime.SubgraphReference reference -> model.referenced().get(reference.index());
+      default -> throw new AssertionError("no graph");
+    };
+  }
+
+  /** One row, which an index chooses. */
+  private double[] row(List<Integer> inputs) {
+    double[] data = values(inputs.getFirst());
+    int width = data.length / operand(inputs.getFirst()).shape().dimension(0);
+    if (values(inputs.get(1))[0] != 0 || values(inputs.get(2)).length != 1) {
+      throw new AssertionError("not one row");
+    }
+    int from = (int) values(inputs.get(2))[0] * width;
+    return Arrays.copyOfRange(data, from, from + width);
+  }
+
+  /** All rows, of which one is another. */
+  private double[] withRow(List<Integer> inputs) {
+    double[] result = values(inputs.getFirst()).clone();
+    double[] row = values(inputs.get(2));
+    if (values(inputs.get(1)).length != 1 || values(inputs.get(3))[0] != 0) {
+      throw new AssertionError("not one row that is replaced");
+    }
+    System.arraycopy(row, 0, result, (int) values(inputs.get(1))[0] * row.length, row.length);
+    return result;
   }
 
   /** A number as its type holds it: reals of 32 bits are rounded. */

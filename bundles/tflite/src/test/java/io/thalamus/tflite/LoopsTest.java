@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Model;
+import io.thalamus.model.OperationCode;
 import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFormatException;
@@ -14,6 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.BuiltinOptions;
 import org.tensorflow.lite.schema.ConcatenationOptions;
+import org.tensorflow.lite.schema.FullyConnectedOptions;
 import org.tensorflow.lite.schema.TensorType;
 
 /** Loops and branches that the reader writes out, because it knows how they go. */
@@ -132,6 +135,51 @@ class LoopsTest {
     Model model = read();
     assertTrue(ModelText.of(model).startsWith("WHILE("), ModelText.of(model));
     assertEquals(2, model.referenced().size());
+  }
+
+  /** The zeros that stand for the bias would fill some MB if each round had its own. */
+  @Test
+  void layersWithoutBiasHaveTheSameZerosInAllRounds() throws ModelFormatException {
+    int rounds = 1500;
+    int units = 300;
+    int x = file.floats("x", 1, units);
+    int y = file.floats("y", 1, units);
+    int m = file.tensor("m", TensorType.INT32, null);
+    file.loop(1, 2, new int[] {file.scalar("start", 0), x}, m, y).graph(new int[] {x}, y);
+    int[] tested = {file.tensor("n", TensorType.INT32, null), file.floats("s", 1, units)};
+    int goesOn = file.tensor("goesOn", TensorType.BOOL, null);
+    int limit = file.scalar("limit", rounds);
+    file.operator(BuiltinOperator.LESS, new int[] {tested[0], limit}, goesOn).graph(tested, goesOn);
+    int n = file.tensor("n", TensorType.INT32, null);
+    int s = file.floats("s", 1, units);
+    int next = file.tensor("next", TensorType.INT32, null);
+    int first = file.floats("first", 1, 1);
+    int layer = file.floats("layer", 1, units);
+    int weights = file.zeros("weights", TensorType.FLOAT32, null, units, 1);
+    file.operator(BuiltinOperator.ADD, new int[] {n, file.scalar("one", 1)}, next)
+        .operator(
+            BuiltinOperator.SLICE,
+            new int[] {s, file.ints("begin", 0, 0), file.ints("size", 1, 1)},
+            first)
+        .operator(
+            BuiltinOperator.FULLY_CONNECTED,
+            BuiltinOptions.FullyConnectedOptions,
+            flat ->
+                FullyConnectedOptions.createFullyConnectedOptions(
+                    flat, (byte) 0, (byte) 0, false, false),
+            new int[] {first, weights, -1},
+            layer)
+        .graph(new int[] {n, s}, next, layer);
+    Model model = read();
+    assertTrue(model.referenced().isEmpty());
+    assertEquals(
+        1,
+        model.main().operations().stream()
+            .filter(operation -> operation.type() == OperationCode.FULLY_CONNECTED)
+            .map(layers -> model.main().operands().get(layers.inputs().get(2)).lifetime())
+            .map(bias -> System.identityHashCode(((ConstantCopy) bias).value()))
+            .distinct()
+            .count());
   }
 
   /** Writing the loop out ends within the branch; then what was written out does not count. */

@@ -19,6 +19,8 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.TensorType;
 
@@ -32,6 +34,7 @@ import org.tensorflow.lite.schema.TensorType;
  */
 final class Constants {
   private final SharedMemory file;
+  private final Map<Long, ConstantCopy> zeros = new HashMap<>();
   private long budget;
 
   Constants(SharedMemory file) {
@@ -238,9 +241,9 @@ final class Constants {
     return stride;
   }
 
-  /** Zeros for something that the file leaves out. */
+  /** Zeros for something that the file leaves out, which are the same in all rounds of a loop. */
   ConstantCopy zeros(long bytes, FlatTensor reason) {
-    return new ConstantCopy(buffer(bytes, reason).array());
+    return zeros.computeIfAbsent(bytes, size -> new ConstantCopy(buffer(size, reason).array()));
   }
 
   /** As many elements as a shape has, all with these bytes. */

@@ -15,7 +15,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
-import java.util.stream.IntStream;
 import org.tensorflow.lite.schema.BuiltinOperator;
 import org.tensorflow.lite.schema.IfOptions;
 import org.tensorflow.lite.schema.TensorType;
@@ -47,17 +46,18 @@ final class ControlFlow {
         return;
       }
     }
+    List<Integer> given = operands.stream().map(node.graph()::written).toList();
     List<Integer> inputs = new ArrayList<>();
     inputs.add(node.in(0));
-    List<Shape> results = null;
+    List<Operand> results = null;
     for (int graph : new int[] {then, otherwise}) {
-      List<Shape> given = node.model().given(graph, shapes(node, operands));
-      int reference = node.model().reference(graph, given, Map.of());
-      List<Shape> found = node.model().results(reference);
+      List<Operand> forms = node.model().given(graph, forms(node, given));
+      int reference = node.model().reference(graph, forms, Map.of());
+      List<Operand> found = node.model().results(reference);
       results = results == null ? found : common(node, results, found);
       inputs.add(node.builder().subgraph(reference));
     }
-    inputs.addAll(operands);
+    inputs.addAll(given);
     emit(node, OperationCode.IF, inputs, results);
   }
 
@@ -74,17 +74,18 @@ final class ControlFlow {
         writtenOut(
             node,
             condition,
-            first -> node.model().within(body, second -> repeated(node, first, second, operands)));
+            test -> node.model().within(body, round -> repeated(node, test, round, operands)));
     if (results.isPresent()) {
       give(node, results.get());
       return;
     }
-    List<Shape> states = node.model().given(body, shapes(node, operands));
-    Map<Integer, Operand> known = known(node, body, operands);
+    List<Integer> first = withElements(node, body, operands);
+    List<Operand> states = node.model().given(body, forms(node, first));
+    Map<Integer, Operand> known = known(node, body, first);
     int before = node.model().references();
     int decision = node.model().reference(condition, states, known);
     int round = node.model().reference(body, states, known);
-    for (List<Shape> next = after(node, states, round);
+    for (List<Operand> next = after(node, states, round);
         !next.equals(states);
         next = after(node, states, round)) {
       node.model().forgetReferences(before);
@@ -96,7 +97,7 @@ final class ControlFlow {
     List<Integer> inputs = new ArrayList<>();
     inputs.add(node.builder().subgraph(decision));
     inputs.add(node.builder().subgraph(round));
-    inputs.addAll(operands);
+    inputs.addAll(first);
     emit(node, OperationCode.WHILE, inputs, states);
   }
 
@@ -114,76 +115,117 @@ final class ControlFlow {
     return known;
   }
 
-  /** The shapes that states have in all rounds, if they have such in one. */
-  private static List<Shape> after(Node node, List<Shape> states, int round) {
+  /**
+   * What a loop begins with, where it is not written out. A list of which nothing is set has
+   * elements like those that a round sets.
+   */
+  private static List<Integer> withElements(Node node, int body, List<Integer> operands) {
+    Rows rows = node.graph().rows();
+    List<Operand> likes =
+        operands.stream().anyMatch(rows::isUnset) ? afterOne(node, body, operands) : List.of();
+    List<Integer> written = new ArrayList<>();
+    for (int i = 0; i < operands.size(); i++) {
+      int operand = operands.get(i);
+      written.add(
+          rows.isUnset(operand) && i < likes.size()
+              ? rows.written(node.graph(), operand, likes.get(i))
+              : node.graph().written(operand));
+    }
+    return written;
+  }
+
+  /** The types and shapes of what one round gives, which is written out and taken back. */
+  private static List<Operand> afterOne(Node node, int body, List<Integer> operands) {
+    Runnable takeBack = takeBack(node);
+    node.model().forgetInlined(0); // what has been written out leaves room for one round
+    List<Integer> results =
+        node.model().within(body, graph -> node.graph().inner(graph).inline(operands));
+    List<Operand> forms = forms(node, results);
+    takeBack.run();
+    return forms;
+  }
+
+  /** The types and shapes that states have in all rounds, if they have such in one. */
+  private static List<Operand> after(Node node, List<Operand> states, int round) {
     return common(node, states, node.model().results(round));
   }
 
-  private static List<Shape> shapes(Node node, List<Integer> operands) {
-    return operands.stream().map(operand -> node.operand(operand).shape()).toList();
+  private static List<Operand> forms(Node node, List<Integer> operands) {
+    return operands.stream().map(operand -> ModelConverter.form(node.operand(operand))).toList();
   }
 
-  /** The dimensions that two shapes have in common; the others are not known. */
-  private static List<Shape> common(Node node, List<Shape> shapes, List<Shape> others) {
+  /** Operands with the dimensions that they share with others; the rest is not known. */
+  private static List<Operand> common(Node node, List<Operand> operands, List<Operand> others) {
     node.require(
-        shapes.size() == others.size(),
-        "its graphs have %d values and %d".formatted(shapes.size(), others.size()));
-    List<Shape> common = new ArrayList<>();
-    for (int i = 0; i < shapes.size(); i++) {
-      Shape shape = shapes.get(i);
-      Shape other = others.get(i);
+        operands.size() == others.size(),
+        "its graphs have %d values and %d".formatted(operands.size(), others.size()));
+    List<Operand> common = new ArrayList<>();
+    for (int i = 0; i < operands.size(); i++) {
+      Shape shape = operands.get(i).shape();
+      Shape other = others.get(i).shape();
       node.require(
           shape.rank() == other.rank(), "value %d of it is %s and %s".formatted(i, shape, other));
       for (int axis = 0; axis < shape.rank(); axis++) {
         shape = shape.dimension(axis) == other.dimension(axis) ? shape : shape.with(axis, 0);
       }
-      common.add(shape);
+      common.add(operands.get(i).with(shape));
     }
     return common;
   }
 
-  /** Adds the operation; the shapes of its results are those of its graphs, not of the file. */
+  /**
+   * Adds the operation; the shapes of its results, and the types of lists, are those of its graphs,
+   * not of the file.
+   */
   private static void emit(
-      Node node, OperationCode operation, List<Integer> inputs, List<Shape> shapes) {
+      Node node, OperationCode operation, List<Integer> inputs, List<Operand> results) {
     node.require(
-        shapes.size() == node.outputCount(),
-        "its graph has %s outputs, and it has %s".formatted(shapes.size(), node.outputCount()));
-    List<Integer> outputs = node.outs();
-    reshape(node, outputs, shapes);
+        results.size() == node.outputCount(),
+        "its graph has %s outputs, and it has %s".formatted(results.size(), node.outputCount()));
+    List<Integer> outputs = new ArrayList<>();
+    for (int i = 0; i < results.size(); i++) {
+      Operand result = results.get(i);
+      outputs.add(
+          node.output(i).is(TensorType.VARIANT) && result.type() instanceof OperandCode type
+              ? node.out(i, type, result.shape(), result.quantization())
+              : node.out(i));
+    }
+    reshape(node, outputs, results);
     node.emit(operation, inputs, outputs);
-    reshape(node, outputs, shapes);
+    reshape(node, outputs, results);
   }
 
-  private static void reshape(Node node, List<Integer> operands, List<Shape> shapes) {
+  private static void reshape(Node node, List<Integer> operands, List<Operand> results) {
     for (int i = 0; i < operands.size(); i++) {
-      node.builder().reshape(operands.get(i), shapes.get(i));
+      node.builder().reshape(operands.get(i), results.get(i).shape());
     }
   }
 
   /** The results of a loop or branch in whose place its operators stand; empty where it stays. */
   private static Optional<List<Integer>> writtenOut(
       Node node, int graph, Function<FlatGraph, List<Integer>> work) {
+    Runnable takeBack = takeBack(node);
+    try {
+      return Optional.of(node.model().within(graph, work));
+    } catch (Refusal e) {
+      takeBack.run();
+      return Optional.empty(); // what stays says itself what is wrong with it
+    }
+  }
+
+  /** What takes back all that is converted from now on. */
+  private static Runnable takeBack(Node node) {
     ModelConverter model = node.model();
     SubgraphBuilder.Mark mark = node.builder().mark();
     Variables.Moment moment = model.variables().moment();
     int inlined = model.inlined();
     int references = model.references();
-    try {
-      return Optional.of(model.within(graph, work));
-    } catch (Refusal e) {
-      if (IntStream.range(0, node.inputCount()).anyMatch(i -> isList(node, i))) {
-        throw e; // only what is written out has lists
-      }
+    return () -> {
       node.graph().truncate(mark);
       model.variables().restore(moment);
       model.forgetInlined(inlined);
       model.forgetReferences(references);
-      return Optional.empty(); // what stays says itself what is wrong with it
-    }
-  }
-
-  private static boolean isList(Node node, int input) {
-    return node.has(input) && node.input(input).is(TensorType.VARIANT);
+    };
   }
 
   private static List<Integer> repeated(

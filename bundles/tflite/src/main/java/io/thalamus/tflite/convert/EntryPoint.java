@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.tflite.convert;
 
+import io.thalamus.model.Lifetime;
+import io.thalamus.model.Operand;
+import io.thalamus.model.OperandCode;
+import io.thalamus.model.OperandType;
+import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.model.reader.ModelFormatException;
 import io.thalamus.model.reader.ReadOptions;
@@ -15,8 +20,10 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.tensorflow.lite.schema.TensorType;
 
 /**
  * A graph with the names of its inputs and outputs and the dimensions of its inputs. Immutable.
@@ -28,6 +35,7 @@ import java.util.stream.Collectors;
  * @param openInputs by number of the input, those with open dimensions, which are 0
  * @param outputs indexes of tensors
  * @param outputNames by index of the tensor, where they are not those of the tensors
+ * @param lists by number of the input, the tensors that are given for lists; see {@link Lists}
  * @param isMain whether it is what the user calls, and not another graph
  */
 public record EntryPoint(
@@ -37,6 +45,7 @@ public record EntryPoint(
     Map<Integer, Shape> openInputs,
     int[] outputs,
     Map<Integer, String> outputNames,
+    Map<Integer, Operand> lists,
     boolean isMain) {
 
   private static final int[] SIZES = {64, 224, 512};
@@ -46,22 +55,65 @@ public record EntryPoint(
     return of(graph, Map.of(), Map.of(), ReadOptions.DEFAULT, false);
   }
 
-  /** The same graph for inputs of other shapes. */
-  EntryPoint with(List<Shape> shapes) {
+  /** The same graph, to which operands of some types and shapes are given. */
+  EntryPoint given(List<Operand> operands) {
+    Map<Integer, Operand> given = new HashMap<>();
+    for (int i = 0; i < Math.min(operands.size(), graph.inputs().length); i++) {
+      if (isList(i)) {
+        given.put(i, operands.get(i));
+      }
+    }
+    return with(operands.stream().map(Operand::shape).toList(), given);
+  }
+
+  private EntryPoint with(List<Shape> shapes, Map<Integer, Operand> lists) {
     if (shapes.size() != inputShapes.size()) {
       throw new Refusal(
           "graph %d has %d inputs and gets %d"
               .formatted(graph.index(), inputShapes.size(), shapes.size()));
     }
-    return new EntryPoint(graph, inputNames, shapes, openInputs, outputs, outputNames, isMain);
+    return new EntryPoint(
+        graph, inputNames, shapes, openInputs, outputs, outputNames, lists, isMain);
   }
 
-  /** Completes shapes of inputs by the dimensions that the file does not leave open. */
-  List<Shape> completed(List<Shape> shapes) {
-    List<Shape> completed = new ArrayList<>(shapes);
-    for (int i = 0; i < Math.min(shapes.size(), inputShapes.size()); i++) {
+  private FlatTensor tensor(int input) {
+    return graph.tensors().get(graph.inputs()[input]);
+  }
+
+  private boolean isList(int input) {
+    return tensor(input).is(TensorType.VARIANT);
+  }
+
+  /** The operand of an input. */
+  Operand input(int input) {
+    Lifetime lifetime = Lifetime.SUBGRAPH_INPUT;
+    String name = inputNames.get(input);
+    Operand list = lists.get(input);
+    if (list != null) {
+      return new Operand(list.type(), list.shape(), list.quantization(), lifetime, name);
+    }
+    FlatTensor tensor = tensor(input);
+    Shape shape = inputShapes.get(input);
+    Optional<OperandType> border = isMain ? TensorTypes.border(tensor) : Optional.empty();
+    if (border.isPresent()) {
+      OperandType type = border.get();
+      return new Operand(type, shape, TensorTypes.plain(type), lifetime, name);
+    }
+    return Wide16.isQuantized(tensor) && !isMain
+        ? new Operand(OperandCode.TENSOR_FLOAT32, shape, Quantization.NONE, lifetime, name)
+        : new Operand(
+            TensorTypes.code(tensor), shape, TensorTypes.quantization(tensor), lifetime, name);
+  }
+
+  /** Completes shapes of what is given by the dimensions that the file does not leave open. */
+  List<Operand> completed(List<Operand> given) {
+    List<Operand> completed = new ArrayList<>(given);
+    for (int i = 0; i < Math.min(given.size(), inputShapes.size()); i++) {
       Shape stated = openInputs.getOrDefault(i, inputShapes.get(i));
-      completed.set(i, shapes.get(i).combine(stated).orElse(shapes.get(i)));
+      Optional<Shape> shape = given.get(i).shape().combine(stated);
+      if (shape.isPresent() && !isList(i)) {
+        completed.set(i, given.get(i).with(shape.get()));
+      }
     }
     return completed;
   }
@@ -118,7 +170,7 @@ public record EntryPoint(
       }
     }
     tried.remove(inputShapes);
-    return tried.stream().map(this::with).toList();
+    return tried.stream().map(shapes -> with(shapes, lists)).toList();
   }
 
   private static List<Shape> resolved(ReadOptions options, List<String> names, List<Shape> stated) {
@@ -162,6 +214,6 @@ public record EntryPoint(
         outputNames.isEmpty()
             ? graph.outputs()
             : Arrays.stream(graph.outputs()).filter(outputNames::containsKey).toArray();
-    return new EntryPoint(graph, names, shapes, open, outputs, outputNames, isMain);
+    return new EntryPoint(graph, names, shapes, open, outputs, outputNames, Map.of(), isMain);
   }
 }

@@ -100,7 +100,8 @@ final class GraphConverter {
         throw new Refusal(
             "the file is damaged: " + tensor(index).text() + " is listed twice as an input");
       }
-      inputs.add(define(tensor(index), entry.inputNames().get(i), entry.inputShapes().get(i)));
+      inputs.add(builder.operand(entry.input(i)));
+      operandOfTensor.put(index, inputs.getLast());
     }
     known.forEach(
         (input, operand) ->
@@ -478,20 +479,6 @@ final class GraphConverter {
     return wide;
   }
 
-  private int define(FlatTensor tensor, String name, Shape shape) {
-    boolean isInner16 = Wide16.isQuantized(tensor) && !entry.isMain();
-    OperandType type =
-        border(tensor).orElse(isInner16 ? OperandCode.TENSOR_FLOAT32 : TensorTypes.code(tensor));
-    Quantization quantization =
-        border(tensor).isPresent()
-            ? TensorTypes.plain(type)
-            : isInner16 ? Quantization.NONE : TensorTypes.quantization(tensor);
-    int operand =
-        builder.operand(new Operand(type, shape, quantization, Lifetime.SUBGRAPH_INPUT, name));
-    operandOfTensor.put(tensor.index(), operand);
-    return operand;
-  }
-
   /** Adds an operation; see {@link Node#emit}. */
   void emit(OperationType type, List<Integer> inputs, List<Integer> outputs) {
     builder.operation(type, inputs, outputs);
@@ -548,7 +535,7 @@ final class GraphConverter {
   private List<Integer> outputs() {
     List<Integer> outputs = new ArrayList<>();
     for (int index : entry.outputs()) {
-      int operand = read(tensor(index));
+      int operand = written(unwritten(tensor(index)));
       if (tensor(index).is(TensorType.STRING)) {
         TensorTypes.code(tensor(index)); // refuses it: the numbers of texts mean nothing to a user
       }

@@ -5,7 +5,6 @@ import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Model;
 import io.thalamus.model.Operand;
-import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.reader.ModelFile;
 import io.thalamus.model.reader.ReadOptions;
@@ -78,11 +77,11 @@ public final class ModelConverter {
   /**
    * Converts a graph that control flow refers to, unless that has happened.
    *
-   * @param given the shapes of its inputs
+   * @param given its inputs; see {@link #form}
    * @param known by number of the input, constants that inputs always are
    * @return its index among the model's referenced graphs
    */
-  int reference(int graph, List<Shape> given, Map<Integer, Operand> known) {
+  int reference(int graph, List<Operand> given, Map<Integer, Operand> known) {
     Map<Integer, ByteBuffer> values = new HashMap<>();
     known.forEach(
         (input, operand) ->
@@ -96,19 +95,25 @@ public final class ModelConverter {
         within(
             graph,
             flat ->
-                new GraphConverter(this, EntryPoint.of(flat).with(given), constants, converters)
+                new GraphConverter(this, EntryPoint.of(flat).given(given), constants, converters)
                     .convert(known));
     referenced.add(subgraph);
     referenceOfGraph.put(wanted, referenced.size() - 1);
     return referenced.size() - 1;
   }
 
-  /** A graph for inputs of some shapes and values. */
-  private record Reference(int graph, List<Shape> given, Map<Integer, ByteBuffer> known) {}
+  /** A graph for inputs of some types, shapes and values. */
+  private record Reference(int graph, List<Operand> given, Map<Integer, ByteBuffer> known) {}
 
-  /** The shapes that inputs of a graph have, where operands of some shapes are given to it. */
-  List<Shape> given(int graph, List<Shape> shapes) {
-    return EntryPoint.of(graph(graph)).completed(shapes);
+  /** An operand's type and shape alone. */
+  static Operand form(Operand operand) {
+    return new Operand(
+        operand.type(), operand.shape(), operand.quantization(), Lifetime.NO_VALUE, "");
+  }
+
+  /** The inputs of a graph, where operands of some types and shapes are given to it. */
+  List<Operand> given(int graph, List<Operand> operands) {
+    return EntryPoint.of(graph(graph)).completed(operands);
   }
 
   /** The first inputs that a graph gives back as they are, by their numbers. */
@@ -127,12 +132,10 @@ public final class ModelConverter {
     return file.graphs().get(index);
   }
 
-  /** The shapes of what a referenced graph gives. */
-  List<Shape> results(int reference) {
+  /** The types and shapes of what a referenced graph gives. */
+  List<Operand> results(int reference) {
     Subgraph graph = referenced.get(reference);
-    return graph.outputIndexes().stream()
-        .map(index -> graph.operands().get(index).shape())
-        .toList();
+    return graph.outputIndexes().stream().map(index -> form(graph.operands().get(index))).toList();
   }
 
   /** The number of referenced graphs. */

@@ -2,6 +2,7 @@
 package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Lifetime;
+import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
@@ -66,22 +67,21 @@ final class Rows {
     if (tensor.pieces.isEmpty()) {
       throw new Refusal("it reads a tensor without elements");
     }
-    int written = written(graph, operand, tensor.pieces);
+    int written = written(graph, graph.builder().get(operand), tensor.pieces);
     int place = graph.builder().mark().operations() - 1;
     joined.put(operand, new Joined(tensor.pieces, written, place));
     return written;
   }
 
-  private int written(GraphConverter graph, int operand, List<Piece> pieces) {
+  private int written(GraphConverter graph, Operand like, List<Piece> pieces) {
     if (pieces.size() == 1) {
-      return whole(graph, pieces.getFirst());
+      return whole(graph, like, pieces.getFirst());
     }
     List<Integer> inputs = new ArrayList<>();
     for (Piece piece : pieces) {
-      inputs.add(whole(graph, piece));
+      inputs.add(whole(graph, like, piece));
     }
     inputs.add(graph.builder().int32(0));
-    Operand like = graph.builder().get(operand);
     OperationType operation =
         Strided.isBeyond(like) ? ThalamusExtension.CONCATENATION : OperationCode.CONCATENATION;
     int written = graph.builder().temporary("", like.type(), like.shape(), like.quantization());
@@ -93,12 +93,25 @@ final class Rows {
     return piece.operand != NONE && piece.size == rows(graph, piece.operand);
   }
 
-  /** An operand that has the rows of a piece and no others. */
-  private int whole(GraphConverter graph, Piece piece) {
+  /** An operand that has the rows of a piece and no others; rows without a value are zeros. */
+  private int whole(GraphConverter graph, Operand like, Piece piece) {
     if (piece.operand == NONE) {
-      throw new Refusal("it reads elements of a list which nothing has set");
+      return zeros(graph, like, piece.size);
     }
     return isWhole(graph, piece) ? piece.operand : cut(graph, piece);
+  }
+
+  private static int zeros(GraphConverter graph, Operand like, int count) {
+    Shape shape = like.shape();
+    if (shape.rank() == 0) {
+      throw new Refusal("it reads elements of a list which nothing has set");
+    }
+    byte[] zero = Constants.element(like.type(), like.quantization().zeroPoint());
+    int number =
+        graph
+            .builder()
+            .constant("", like.type(), Shape.of(1), like.quantization(), new ConstantCopy(zero));
+    return strided(graph, number, shape.with(0, count), new int[shape.rank()], 0);
   }
 
   /** Returns the number of rows of an operand. */
@@ -117,15 +130,22 @@ final class Rows {
   private static int cut(GraphConverter graph, Piece piece) {
     Operand whole = graph.builder().get(piece.operand);
     Shape shape = whole.shape().with(0, piece.size);
-    int part = graph.builder().temporary("", whole.type(), shape, whole.quantization());
     int[] strides = Arrays.stream(StridedCopy.strides(shape)).mapToInt(Math::toIntExact).toArray();
+    int begin = Math.multiplyExact(piece.begin, strides[0]);
+    return strided(graph, piece.operand, shape, strides, begin);
+  }
+
+  private static int strided(
+      GraphConverter graph, int operand, Shape shape, int[] strides, int begin) {
+    Operand whole = graph.builder().get(operand);
+    int part = graph.builder().temporary("", whole.type(), shape, whole.quantization());
     graph.emit(
         ThalamusExtension.AS_STRIDED,
         List.of(
-            piece.operand,
+            operand,
             graph.builder().int32Vector(shape.toArray()),
             graph.builder().int32Vector(strides),
-            graph.builder().int32(Math.multiplyExact(piece.begin, strides[0]))),
+            graph.builder().int32(begin)),
         List.of(part));
     return part;
   }
@@ -228,7 +248,12 @@ final class Rows {
 
   /** Lets a row stand for the output, without the dimension of rows. */
   void giveRow(Node node, int operand, int index) {
-    int row = whole(node.graph(), taken(operand, index, 1).getFirst());
+    Piece piece = taken(operand, index, 1).getFirst();
+    giveElement(node, whole(node.graph(), node.operand(operand), piece));
+  }
+
+  /** Lets a tensor of one row stand for the output, without the dimension of rows. */
+  static void giveElement(Node node, int row) {
     int[] shape = node.operand(row).shape().toArray();
     // A single number has the shape of a vector of one.
     Shape rest = Shape.of(Arrays.copyOfRange(shape, Math.min(1, shape.length - 1), shape.length));
@@ -281,12 +306,28 @@ final class Rows {
   /** Makes a tensor of rows that have no value yet, nor a type. */
   int reserved(Node node, int count) {
     Operand unknown =
-        new Operand(
-            OperandCode.TENSOR_INT32, Shape.of(count), Quantization.NONE, Lifetime.NO_VALUE, "");
+        new Operand(OperandCode.TENSOR_INT32, Shape.NONE, Quantization.NONE, Lifetime.NO_VALUE, "");
     int operand = node.builder().operand(unknown);
     List<Piece> pieces = count == 0 ? List.of() : List.of(new Piece(NONE, 0, count));
     joined.put(operand, new Joined(pieces, -1, -1));
     return operand;
+  }
+
+  /** Returns whether an operand is a list of which nothing is set, and nothing known. */
+  boolean isUnset(int operand) {
+    Joined tensor = joined.get(operand);
+    return tensor != null
+        && !tensor.pieces.isEmpty()
+        && tensor.pieces.stream().allMatch(piece -> piece.operand == NONE);
+  }
+
+  /**
+   * The same as {@link #written(GraphConverter, int)} for a list of which nothing may be set.
+   *
+   * @param like a tensor of such elements
+   */
+  int written(GraphConverter graph, int operand, Operand like) {
+    return isUnset(operand) ? zeros(graph, like, rows(graph, operand)) : written(graph, operand);
   }
 
   /**
@@ -297,13 +338,20 @@ final class Rows {
   void giveReplaced(Node node, int operand, int index, int row) {
     List<Piece> pieces = replaced(node, operand, index, row);
     for (Piece piece : pieces) {
-      node.require(
-          piece.operand == NONE || isAlike(node.operand(row), node.operand(piece.operand)),
-          "the elements of its list differ in type or shape");
+      if (piece.operand != NONE) {
+        requireAlike(node, row, piece.operand);
+      }
     }
     node.require(
         keep(node, node.operand(row), pieces),
         "its list is of more than " + MOST_PIECES + " elements");
+  }
+
+  /** Requires that the rows of two operands can stand in one list. */
+  static void requireAlike(Node node, int row, int other) {
+    node.require(
+        isAlike(node.operand(row), node.operand(other)),
+        "the elements of its list differ in type or shape");
   }
 
   /** Returns whether an input has rows of known dimensions. */

@@ -92,7 +92,8 @@ final class Scatter {
     return Shape.of(dimensions);
   }
 
-  private static int scattered(Node node, int data, int places, int values, Update update) {
+  /** Slices of a tensor that are replaced by, or joined with, those of another. */
+  static int scattered(Node node, int data, int places, int values, Update update) {
     Operand like = node.operand(values);
     node.require(
         update == Update.REPLACE

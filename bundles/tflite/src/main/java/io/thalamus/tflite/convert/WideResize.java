@@ -70,8 +70,7 @@ final class WideResize {
         align && to > 1
             ? (STEPS * (from - 1) + (to - 1) / 2) / (to - 1)
             : (STEPS * from + to / 2) / to;
-    node.constants().zeros(4L * from * to, node.output(0));
-    float[] weights = new float[from * to];
+    float[] weights = node.constants().room((long) from * to, node.output(0));
     for (int place = 0; place < to; place++) {
       int at = half ? place * scale + scale / 2 - STEPS / 2 : place * scale;
       int low = Math.min(Math.max(at / STEPS, 0), from - 1);
