@@ -71,6 +71,7 @@ public final class Converters {
       case 32 -> Bits.addTo(this);
       case 33 -> GroupedAttention.addTo(this);
       case 34 -> Contributed.addTo(this);
+      case 35 -> Experimental.addTo(this);
       default -> {
         return false;
       }
