@@ -244,9 +244,10 @@ class AheadTest {
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin/java").toString(),
                 "-XX:TieredStopAtLevel=1",
+                "-Xbootclasspath/a:" + ProjectFiles.ROOT.resolve("cnf/target/tools"),
                 "-cp",
                 classes.toString(),
-                ProjectFiles.ROOT.resolve("cnf/Ahead.java").toString(),
+                "Ahead",
                 classes.toString(),
                 Integer.toString(shared))
             .redirectErrorStream(true)
