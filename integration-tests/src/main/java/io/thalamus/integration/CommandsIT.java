@@ -112,10 +112,12 @@ public class CommandsIT {
 
   @Test
   void aDeviceOfTheContainerIsCertified() throws Exception {
-    String text = text("nn:certify simd --random 5 --vectors none");
-    assertTrue(text.matches("(?s).*\\n[1-9]\\d* passed, 0 failed, \\d+ skipped"), text);
-    String json = json("nn:certify simd --random 0 --vectors none");
-    assertTrue(json.startsWith("{\"device\":\"thalamus-simd\",\"passed\":"), json);
+    // As text, ExamplesTest looks at what is said; with all packets, simd's own tests certify it.
+    String json = json("nn:certify simd --random 5 --packets 1 --vectors none");
+    assertTrue(
+        json.matches(
+            "\\{\"device\":\"thalamus-simd\",\"passed\":[1-9]\\d*,\"failed\":0,\"skipped\":\\d+,.*"),
+        json);
     Exception missing = assertThrows(Exception.class, () -> text("nn:certify none"));
     assertTrue(missing.getMessage().contains("; there are: cpu, "), missing::getMessage);
   }
