@@ -29,12 +29,14 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.spi.ToolProvider;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Programs with the embedded jar on their class path, and nothing else. */
+@Order(3)
 class EmbeddedTest {
   private static final Path SAMPLES = ProjectFiles.ROOT.resolve("launcher/samples/digits");
   private static final Path USES =

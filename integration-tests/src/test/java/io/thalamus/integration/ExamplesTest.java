@@ -17,6 +17,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -24,6 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
  * The examples, as somebody has them who took the folder and nothing else: copied out of the
  * project, built by a Maven of their own from a repository with the published artifacts, and run.
  */
+@Order(4)
 class ExamplesTest {
   private static final Path SAMPLES = ProjectFiles.DISTRIBUTION.resolve("samples/digits");
   private static final Path MODEL = SAMPLES.resolve("digits.tflite");

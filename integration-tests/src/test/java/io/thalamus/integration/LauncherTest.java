@@ -20,10 +20,12 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The distribution, started as a user starts it. */
+@Order(1)
 class LauncherTest {
   private static final Path START = ProjectFiles.DISTRIBUTION.resolve("bin/thalamus");
 
