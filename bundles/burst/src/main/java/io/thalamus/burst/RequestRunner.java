@@ -168,7 +168,10 @@ final class RequestRunner {
       return null;
     }
     known.forget();
-    fetch(decoder);
+    Failed failure = fetch(decoder);
+    if (failure != null) {
+      return failure;
+    }
     int count = decoder.poolCount();
     int[] slots = new int[count];
     Object[] found = new Object[count];
@@ -217,10 +220,10 @@ final class RequestRunner {
   }
 
   /**
-   * Asks once for the memories of all slots that the executor does not keep. If that fails, they
-   * stay unknown.
+   * Asks once for the memories of all slots that the executor does not keep. Returns a failure,
+   * with the client's reason, where it does not give them.
    */
-  private void fetch(RequestDecoder decoder) {
+  private Failed fetch(RequestDecoder decoder) {
     int[] unknown =
         IntStream.range(0, decoder.poolCount())
             .filter(i -> !decoder.isToken(i))
@@ -229,7 +232,7 @@ final class RequestRunner {
             .filter(slot -> !executor.isCacheEntryPresent(slot))
             .toArray();
     if (unknown.length == 0) {
-      return;
+      return null;
     }
     for (int slot : unknown) {
       memories.remove(slot);
@@ -244,9 +247,10 @@ final class RequestRunner {
         memories.put(unknown[i], found.get(i));
       }
       page.countSlots(unknown.length);
+      return null;
     } catch (DeviceException | RuntimeException e) {
-      BurstServer.log().log(
-          Level.DEBUG, "the memories of a burst cannot be fetched: {0}", e.toString());
+      return new Failed(
+          ErrorStatus.INVALID_ARGUMENT, "the memories of the burst cannot be had: " + e);
     }
   }
 

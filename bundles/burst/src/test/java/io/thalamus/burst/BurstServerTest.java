@@ -329,6 +329,19 @@ class BurstServerTest {
   }
 
   @Test
+  void aClientThatCannotGiveItsMemoriesHasItsReasonInTheResult() throws Exception {
+    try (RawClient client = client(2, 64);
+        BurstContext _ = service.serve(client.config(), new Doubler())) {
+      client.send(client.packet(request, 9, 70_000));
+      Failed failed = assertInstanceOf(Failed.class, client.receive());
+      assertTrue(failed.message().contains("no slot 9"), failed::message);
+      client.memories.put(9, in);
+      client.send(client.packet(request, 9, 70_000));
+      assertCompleted(client.receive());
+    }
+  }
+
+  @Test
   void anEndOfTheServerIsWritten() throws Exception {
     try (RawClient client = client(1, 64)) {
       service.serve(client.config(), new Doubler()).close();
