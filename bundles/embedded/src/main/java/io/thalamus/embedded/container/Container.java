@@ -7,6 +7,7 @@ import io.thalamus.cache.FileCacheEngine;
 import io.thalamus.cpu.CpuDevice;
 import io.thalamus.hal.Device;
 import io.thalamus.memory.files.Digests;
+import io.thalamus.model.LittleEndian;
 import io.thalamus.onnx.OnnxReader;
 import io.thalamus.runtime.ModelLoader;
 import io.thalamus.runtime.NeuralNetworksComponent;
@@ -36,6 +37,8 @@ import io.thalamus.x86.code.Machine;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.System.Logger.Level;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -87,10 +90,27 @@ public final class Container implements AutoCloseable {
 
   private volatile DeviceBundles bundles;
 
-  /** Looks at the machine beside all else. */
+  /** Looks at the machine beside all else, and links what the first model is read with. */
   public static CompletableFuture<Machine> probe() {
     return CompletableFuture.supplyAsync(
-        Machine::probe, probe -> Thread.ofPlatform().daemon().name("thalamus-probe").start(probe));
+        Machine::probe,
+        probe ->
+            Thread.ofPlatform()
+                .daemon()
+                .name("thalamus-probe")
+                .start(
+                    () -> {
+                      probe.run();
+                      linkAccess();
+                    }));
+  }
+
+  /** Has the JDK link accesses to memory, for which it takes some milliseconds once. */
+  private static void linkAccess() {
+    MemorySegment some = MemorySegment.ofArray(new byte[Integer.BYTES]);
+    some.get(ValueLayout.JAVA_BYTE, 0);
+    some.get(LittleEndian.INT, 0);
+    some.get(LittleEndian.FLOAT, 0);
   }
 
   /**
@@ -115,8 +135,8 @@ public final class Container implements AutoCloseable {
     loader.addReader(new OnnxReader());
     loader.addReader(new TfliteReader());
     networks = networks("io.thalamus.embedded");
-    String version = manifest("hal").getMainAttributes().getValue("Bundle-Version");
-    if (ModuleLayer.boot().findModule(VECTORS).isPresent()) {
+    String version = version();
+    if (hasVectors()) {
       add(
           "simd",
           (given, own, serving) -> new SimdDevice(version, threads(given), own, serving),
@@ -135,6 +155,25 @@ public final class Container implements AutoCloseable {
     }
     add("cpu", (given, own, serving) -> new CpuDevice(version, serving), CpuDevice::close);
     builtIns.forEach(BuiltInDevice::start);
+  }
+
+  /** Returns the version that devices have, which is that of the bundles inside. */
+  private static String version() throws IOException {
+    // What the class loader has read already; not all class loaders do.
+    String version = Container.class.getPackage().getImplementationVersion();
+    return version == null
+        ? manifest("hal").getMainAttributes().getValue("Bundle-Version")
+        : version;
+  }
+
+  private static boolean hasVectors() {
+    // To look for a module that is not there makes streams, which takes a new process milliseconds.
+    for (Module module : ModuleLayer.boot().modules()) {
+      if (module.getName().equals(VECTORS)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static int threads(Map<String, ?> settings) {

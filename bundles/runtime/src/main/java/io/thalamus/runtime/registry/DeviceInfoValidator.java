@@ -5,6 +5,7 @@ import io.thalamus.memory.MemoryKind;
 import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.Capabilities;
 import io.thalamus.model.DeviceInfo;
+import io.thalamus.model.Extensions;
 import io.thalamus.model.FeatureLevel;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperandType;
@@ -13,7 +14,6 @@ import java.util.EnumSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
@@ -21,14 +21,11 @@ import java.util.stream.Collectors;
  * devices to. Stateless.
  */
 final class DeviceInfoValidator {
-  private static final Pattern NAME = Pattern.compile("[^-\\s]+-[^-\\s]+");
-  private static final Pattern EXTENSION = Pattern.compile("[a-z0-9_]+(\\.[a-z0-9_]+)+");
-
   private DeviceInfoValidator() {}
 
   /** Returns the first fact that is impossible, in words; empty when all are possible. */
   static Optional<String> objection(DeviceInfo info) {
-    if (!NAME.matcher(info.name()).matches()) {
+    if (!hasOneDash(info.name())) {
       return Optional.of(
           "its name '" + info.name() + "' must have exactly one dash, and not at an end");
     }
@@ -39,6 +36,14 @@ final class DeviceInfoValidator {
         .or(() -> cacheObjection(info.cacheNeeds()))
         .or(() -> extensionObjection(info))
         .or(() -> costObjection(info.capabilities()));
+  }
+
+  private static boolean hasOneDash(String name) {
+    int dash = name.indexOf('-');
+    return dash > 0
+        && dash < name.length() - 1
+        && dash == name.lastIndexOf('-')
+        && name.chars().noneMatch(Character::isWhitespace);
   }
 
   private static Optional<String> memoryObjection(DeviceInfo info) {
@@ -71,7 +76,7 @@ final class DeviceInfoValidator {
 
   private static Optional<String> extensionObjection(DeviceInfo info) {
     return info.extensions().stream()
-        .filter(name -> !EXTENSION.matcher(name).matches())
+        .filter(name -> !Extensions.isName(name))
         .findFirst()
         .map(name -> "its extension '" + name + "' is not a lower-case reverse domain name");
   }
