@@ -34,7 +34,7 @@ import org.tensorflow.lite.schema.TensorType;
  */
 final class Constants {
   private final SharedMemory file;
-  private final Map<Long, ConstantCopy> zeros = new HashMap<>();
+  private final Map<Filling, ConstantCopy> fillings = new HashMap<>();
   private long budget;
 
   Constants(SharedMemory file) {
@@ -241,9 +241,23 @@ final class Constants {
     return stride;
   }
 
+  /** So many bytes of one value. */
+  private record Filling(long bytes, byte value) {}
+
   /** Zeros for something that the file leaves out, which are the same in all rounds of a loop. */
   ConstantCopy zeros(long bytes, FlatTensor reason) {
-    return zeros.computeIfAbsent(bytes, size -> new ConstantCopy(buffer(size, reason).array()));
+    return filled(bytes, 0, reason);
+  }
+
+  /** Bytes of one value, which are the same wherever as many of them are wanted. */
+  ConstantCopy filled(long bytes, int value, FlatTensor reason) {
+    return fillings.computeIfAbsent(
+        new Filling(bytes, (byte) value),
+        filling -> {
+          byte[] all = buffer(bytes, reason).array();
+          Arrays.fill(all, filling.value());
+          return new ConstantCopy(all);
+        });
   }
 
   /** As many elements as a shape has, all with these bytes. */

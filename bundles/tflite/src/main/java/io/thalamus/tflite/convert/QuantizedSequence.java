@@ -10,7 +10,6 @@ import io.thalamus.model.Quantization;
 import io.thalamus.model.Shape;
 import io.thalamus.tflite.file.FlatTensor;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import org.tensorflow.lite.schema.TensorType;
 
@@ -163,8 +162,7 @@ final class QuantizedSequence {
   /** Real zeros: bytes of the zero point. */
   private int zeroState(OperandCode type, int width, Quantization quantization) {
     long size = (long) batch * width * type.elementSize();
-    ConstantCopy zeros = node.constants().zeros(size, node.output(0));
-    Arrays.fill(zeros.value(), (byte) quantization.zeroPoint());
+    ConstantCopy zeros = node.constants().filled(size, quantization.zeroPoint(), node.output(0));
     return node.constant(type, Shape.of(batch, width), quantization, zeros);
   }
 

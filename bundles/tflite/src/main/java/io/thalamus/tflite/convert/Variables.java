@@ -2,7 +2,6 @@
 package io.thalamus.tflite.convert;
 
 import io.thalamus.model.Lifetime;
-import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Operand;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.Quantization;
@@ -14,7 +13,6 @@ import io.thalamus.tflite.file.FlatOperator;
 import io.thalamus.tflite.file.FlatTensor;
 import io.thalamus.tflite.file.Refusal;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -136,9 +134,7 @@ final class Variables {
       } else if (state.isSizeKnown() && tensor != null && constants.hasRoom(state.byteSize())) {
         // TensorFlow Lite's own zeros, even of unsigned integers.
         int zero = tensor.is(TensorType.INT8) ? state.quantization().zeroPoint() : 0;
-        ConstantCopy zeros = constants.zeros(state.byteSize(), tensor);
-        Arrays.fill(zeros.value(), (byte) zero);
-        firstValues.put(index, zeros);
+        firstValues.put(index, constants.filled(state.byteSize(), zero, tensor));
       }
       index++;
     }
