@@ -53,8 +53,8 @@ final class NativeCalls {
   private static native long systemLoaded(
       long c, long d, long e, long f, long a, long b, long number);
 
-  /** Returns the functions of the native methods. */
-  private static SharedObject functions() {
+  /** Returns a shared object with the functions of the native methods. */
+  private static byte[] functions() {
     Assembler code = new Assembler();
     code.load(Gpr.RDI, argument(2));
     code.load(Gpr.RSI, argument(3));
@@ -68,7 +68,7 @@ final class NativeCalls {
     code.syscall();
     code.ret();
     String methods = "Java_" + NativeCalls.class.getName().replace('.', '_') + '_';
-    return new SharedObject(
+    return SharedObject.of(
         code.finish(),
         List.of(
             new SharedObject.Function(methods + "callLoaded", 0),
@@ -91,7 +91,7 @@ final class NativeCalls {
       Files.createFile(
           file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
       try {
-        Files.write(file, functions().bytes());
+        Files.write(file, functions());
         System.load(file.toAbsolutePath().toString());
       } finally {
         Files.delete(file);

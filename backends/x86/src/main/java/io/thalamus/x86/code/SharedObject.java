@@ -9,7 +9,7 @@ import java.util.List;
 /**
  * A shared object for Linux on x86-64: functions that a dynamic linker finds by name, and nothing
  * that it would have to relocate. It has the segments that such a linker reads, in the order of <a
- * href="https://gabi.xinuos.com/">System V's ABI</a>, and no sections. Immutable.
+ * href="https://gabi.xinuos.com/">System V's ABI</a>, and no sections. Stateless.
  */
 final class SharedObject {
   /**
@@ -42,21 +42,14 @@ final class SharedObject {
   private static final int STRING_BYTES = 10;
   private static final int SYMBOL_BYTES = 11;
 
-  private final byte[] code;
-  private final List<Function> functions;
+  private SharedObject() {}
 
   /**
-   * Takes functions and their code, a page of which is more than enough.
+   * Returns the bytes of the file.
    *
-   * @param code begins at a multiple of 64 bytes
+   * @param code of the functions, which begins at a multiple of 64 bytes; less than a page
    */
-  SharedObject(byte[] code, List<Function> functions) {
-    this.code = code.clone();
-    this.functions = List.copyOf(functions);
-  }
-
-  /** Returns the bytes of the file. */
-  byte[] bytes() {
+  static byte[] of(byte[] code, List<Function> functions) {
     StringBuilder names = new StringBuilder("\0");
     int symbols = HEADER + 4 * PROGRAM_HEADER;
     int hashes = symbols + (functions.size() + 1) * SYMBOL;
