@@ -6,6 +6,7 @@ import io.thalamus.memory.MemoryKind;
 import io.thalamus.model.CacheNeeds;
 import io.thalamus.model.Capabilities;
 import io.thalamus.model.DeviceInfo;
+import io.thalamus.model.Extensions;
 import io.thalamus.model.OperandCode;
 import io.thalamus.model.PerformanceInfo;
 import java.util.EnumSet;
@@ -38,9 +39,7 @@ final class FactChecks {
         info.memoryKinds().containsAll(MANDATORY),
         "it reads " + info.memoryKinds() + ", but must read " + MANDATORY);
     List<String> names =
-        info.extensions().stream()
-            .filter(name -> !name.matches("[a-z0-9_]+(\\.[a-z0-9_]+)+"))
-            .toList();
+        info.extensions().stream().filter(name -> !Extensions.isName(name)).toList();
     findings.check(
         "extension names", names.isEmpty(), names + " are no names such as com.example.extension");
     Capabilities capabilities = info.capabilities();
