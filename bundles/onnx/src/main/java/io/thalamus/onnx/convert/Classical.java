@@ -209,10 +209,7 @@ final class Classical {
     if (whole != null) {
       return Arrays.stream(whole).asDoubleStream().toArray();
     }
-    float[] reals = node.reals(name + "_floats");
-    return reals == null
-        ? null
-        : IntStream.range(0, reals.length).mapToDouble(i -> reals[i]).toArray();
+    return node.doubles(name + "_floats");
   }
 
   // ---- linear ----

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import java.util.stream.IntStream;
-
 /**
  * Operators that ONNX had on trial in its first versions. Files of Core ML's converter have them,
  * and ONNX Runtime has kept them.
@@ -45,13 +43,12 @@ final class Experimental {
   private static void imageScaler(Node node) {
     Ops ops = node.ops();
     Value image = node.in(0);
-    float[] bias = node.reals("bias");
+    double[] bias = node.doubles("bias");
     node.require(
         image.rank() == 4 && bias != null && bias.length == image.dim(1),
         "its bias does not fit " + image.text());
     Value scaled = ops.mul(image, node.real("scale", 1));
-    double[] values = IntStream.range(0, bias.length).mapToDouble(i -> bias[i]).toArray();
-    node.out(ops.add(scaled, ops.constant(image.type(), new int[] {bias.length, 1, 1}, values)));
+    node.out(ops.add(scaled, ops.constant(image.type(), new int[] {bias.length, 1, 1}, bias)));
   }
 
   /** The border is left, top, right and bottom; a scale says the size instead of the last two. */

@@ -215,6 +215,14 @@ final class Node {
     return values;
   }
 
+  /** The same as {@link #reals}, in double. */
+  double[] doubles(String name) {
+    float[] reals = reals(name);
+    return reals == null
+        ? null
+        : IntStream.range(0, reals.length).mapToDouble(i -> reals[i]).toArray();
+  }
+
   /** A list of real numbers, or null. */
   float[] reals(String name) {
     OnnxAttribute attribute = onnx.attributes().get(name);
