@@ -61,7 +61,7 @@ class ProofsTest {
     return lines;
   }
 
-  /** Runs a proof that counts the bytes of the heap, in which other tests have no objects then. */
+  /** Runs a proof that counts what a process holds, in one without other tests. */
   private static List<String> runAlone(String proof, String... options) throws Exception {
     List<String> command =
         new ArrayList<>(List.of(ROOT.resolve("integration-tests/run").toString(), proof));
@@ -83,9 +83,8 @@ class ProofsTest {
 
   @Test
   void killedProcessesCostNoRequest() throws Exception {
-    run(
+    runAlone(
         "isolation",
-        List.of("simd"),
         "--kills",
         "2",
         "--crashes",
@@ -152,9 +151,8 @@ class ProofsTest {
   @Test
   void aDeviceComesAndGoesUnderLoad() throws Exception {
     List<String> lines =
-        run(
+        runAlone(
             "hotplug",
-            List.of("simd"),
             "--cycles",
             "3",
             "--requests",
@@ -181,9 +179,8 @@ class ProofsTest {
   @Test
   void aSteadyLoadOutlivesItsDevices() throws Exception {
     List<String> lines =
-        run(
+        runAlone(
             "chaos",
-            List.of("simd", "npu"),
             "--devices",
             "simd",
             "--cycles",
@@ -204,9 +201,8 @@ class ProofsTest {
   @Test
   void stateOnADeviceIsRightOrSaidToBeDead() throws Exception {
     List<String> lines =
-        run(
+        runAlone(
             "memory",
-            List.of("npu"),
             "--executions",
             "60",
             "--updates",
@@ -220,7 +216,7 @@ class ProofsTest {
 
   @Test
   void noFrameOfABurstIsLostWhileItsDeviceIsUpdated() throws Exception {
-    List<String> lines = run("bursts", List.of("npu"), "--frames", "300", "--updates", "2");
+    List<String> lines = runAlone("bursts", "--frames", "300", "--updates", "2");
     lines.stream()
         .filter(line -> line.matches("(frames|sent|read|fallbacks|share).*"))
         .forEach(this::tell);
