@@ -38,9 +38,9 @@ final class Normalization {
         lines.forEach(
             work,
             (first, end, step) -> {
-              float sum = 0;
+              double sum = 0;
               for (long i = first; i < end; i += step) {
-                float value = elements.getFloat(inputs[0], i);
+                double value = elements.getFloat(inputs[0], i);
                 sum += value * value;
               }
               float norm = Math.max((float) Math.sqrt(sum), LEAST_NORM);
@@ -112,27 +112,29 @@ final class Normalization {
       for (int b = 0; b < shape.dimension(0); b++) {
         for (int c = 0; c < layout.channels(shape); c++) {
           work.done(3L * height * width);
-          float sum = 0;
+          double sum = 0;
           for (int y = 0; y < height; y++) {
             for (int x = 0; x < width; x++) {
               sum += elements.getFloat(inputs[0], index.of(b, y, x, c));
             }
           }
-          float mean = sum / (height * width);
-          float squares = 0;
+          double mean = sum / (height * width);
+          double squares = 0;
           for (int y = 0; y < height; y++) {
             for (int x = 0; x < width; x++) {
-              float difference = elements.getFloat(inputs[0], index.of(b, y, x, c)) - mean;
+              double difference = elements.getFloat(inputs[0], index.of(b, y, x, c)) - mean;
               squares += difference * difference;
             }
           }
-          float deviation = (float) Math.sqrt(squares / (height * width) + moments.epsilon());
+          double deviation = Math.sqrt(squares / (height * width) + moments.epsilon());
           for (int y = 0; y < height; y++) {
             for (int x = 0; x < width; x++) {
               long i = index.of(b, y, x, c);
-              float difference = elements.getFloat(inputs[0], i) - mean;
+              double difference = elements.getFloat(inputs[0], i) - mean;
               elements.setFloat(
-                  outputs[0], i, difference * moments.gamma() / deviation + moments.beta());
+                  outputs[0],
+                  i,
+                  (float) (difference * moments.gamma() / deviation + moments.beta()));
             }
           }
         }

@@ -64,14 +64,14 @@ final class Pooling {
   }
 
   private static float average(Elements elements, MemorySegment input, Windows.Position at) {
-    float sum = 0;
+    double sum = 0;
     for (int y = at.firstY(); y < at.endY(); y++) {
       at.startRow(1);
       for (int x = at.firstX(); x < at.endX(); x++) {
         sum += elements.getFloat(input, at.input(y, x, at.channel()));
       }
     }
-    return sum / at.cells();
+    return (float) (sum / at.cells());
   }
 
   private static float maximum(Elements elements, MemorySegment input, Windows.Position at) {
@@ -87,11 +87,11 @@ final class Pooling {
 
   /** The root of the mean square. */
   private static float norm(Elements elements, MemorySegment input, Windows.Position at) {
-    float sum = 0;
+    double sum = 0;
     for (int y = at.firstY(); y < at.endY(); y++) {
       at.startRow(1);
       for (int x = at.firstX(); x < at.endX(); x++) {
-        float value = elements.getFloat(input, at.input(y, x, at.channel()));
+        double value = elements.getFloat(input, at.input(y, x, at.channel()));
         sum += value * value;
       }
     }

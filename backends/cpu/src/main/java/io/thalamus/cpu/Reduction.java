@@ -21,7 +21,7 @@ final class Reduction {
   private Reduction() {}
 
   static void register(KernelTable.Builder table) {
-    floating(table, OperationCode.REDUCE_SUM, 0, (a, b) -> a + b);
+    table.floats(OperationCode.REDUCE_SUM, operation -> sum(operation, 1));
     // Zero stays zero, also where a product before it was infinite: so NNAPI.
     floating(table, OperationCode.REDUCE_PROD, 1, (a, b) -> a == 0 || b == 0 ? 0 : a * b);
     floating(table, OperationCode.REDUCE_MAX, Float.NEGATIVE_INFINITY, Math::max);
@@ -47,11 +47,17 @@ final class Reduction {
 
   private static void floating(
       KernelTable.Builder table, OperationCode code, float start, DoubleBinaryOperator function) {
-    table.floats(code, operation -> floating(operation, start, function, 1));
+    table.floats(
+        code, operation -> reduced(operation, Elements.FLOAT32, start, function, result -> result));
+  }
+
+  /** In double, rounded once: a step that rounds does not count for what many elements are. */
+  private static Kernel sum(ResolvedOperation operation, int divisor) {
+    return reduced(operation, Elements.FLOAT64, 0, (a, b) -> a + b, sum -> sum / divisor);
   }
 
   private static Kernel mean(ResolvedOperation operation) {
-    return floating(operation, 0, (a, b) -> a + b, operation.parameters(Parameters.class).count());
+    return sum(operation, operation.parameters(Parameters.class).count());
   }
 
   /** The mean of real values, rounded to nearest with ties away from the zero point. */
@@ -75,11 +81,6 @@ final class Reduction {
     return IntRange.of((OperandCode) operation.view().output().type()).max();
   }
 
-  private static Kernel floating(
-      ResolvedOperation operation, float start, DoubleBinaryOperator function, int divisor) {
-    return reduced(operation, Elements.FLOAT32, start, function, sum -> (float) sum / divisor);
-  }
-
   private static Kernel integers(
       ResolvedOperation operation,
       int start,
@@ -89,10 +90,10 @@ final class Reduction {
   }
 
   /**
-   * A kernel with 32 bits of scratch memory for each result.
+   * A kernel with scratch memory for each result.
    *
-   * @param sums the type that a function's results are rounded to: a double holds a sum, a product
-   *     and a difference of two of them so well that they are those of the type
+   * @param sums the type that a function's results are rounded to: a double holds a product and a
+   *     difference of two floats so well that they are those of floats
    */
   private static Kernel reduced(
       ResolvedOperation operation,
@@ -125,6 +126,6 @@ final class Reduction {
             elements.setDouble(outputs[0], i, finish.applyAsDouble(sum));
           }
         };
-    return kernel.withScratch((long) parameters.results() * Integer.BYTES);
+    return kernel.withScratch((long) parameters.results() * sums.size());
   }
 }

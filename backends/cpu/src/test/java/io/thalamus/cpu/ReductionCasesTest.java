@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.cpu;
 
+import io.thalamus.hal.DeviceException;
 import io.thalamus.model.OperationCode;
+import io.thalamus.tck.check.FlatMeans;
+import org.junit.jupiter.api.Test;
 
 /** The family Reduction. */
 class ReductionCasesTest extends FamilyCases {
@@ -15,5 +18,13 @@ class ReductionCasesTest extends FamilyCases {
         OperationCode.REDUCE_MIN,
         OperationCode.REDUCE_ALL,
         OperationCode.REDUCE_ANY);
+  }
+
+  @Test
+  void flatImagesHaveTheirMeans() throws DeviceException {
+    try (CpuDevice device = new CpuDevice("1.0.0")) {
+      FlatMeans.checkMeans(device);
+      FlatMeans.checkInstances(device);
+    }
   }
 }

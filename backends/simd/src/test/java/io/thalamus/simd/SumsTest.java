@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.thalamus.hal.DeviceException;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
+import io.thalamus.simd.program.WarmUp;
+import io.thalamus.tck.check.FlatMeans;
 import io.thalamus.tck.check.TestGraph;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
@@ -29,6 +31,15 @@ class SumsTest {
           float[] values = random.floats(1, 3 * rows * columns);
           check(simd, values, rows, columns);
         }
+      }
+    }
+  }
+
+  @Test
+  void flatImagesHaveTheirMeans() throws DeviceException {
+    for (WarmUp.Stage stage : List.of(WarmUp.Stage.ALWAYS_WARM, WarmUp.Stage.ALWAYS_COLD)) {
+      try (SimdDevice device = Twins.device("simd", stage)) {
+        FlatMeans.checkMeans(device);
       }
     }
   }

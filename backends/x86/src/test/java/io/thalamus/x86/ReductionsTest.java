@@ -16,6 +16,7 @@ import io.thalamus.model.OperandCode;
 import io.thalamus.model.OperationCode;
 import io.thalamus.model.Quantization;
 import io.thalamus.operations.extension.ThalamusExtension;
+import io.thalamus.tck.check.FlatMeans;
 import io.thalamus.tck.check.TestGraph;
 import io.thalamus.x86.asm.Level;
 import io.thalamus.x86.kernel.ByteNorms;
@@ -78,6 +79,15 @@ class ReductionsTest {
           graph.output(TENSOR_FLOAT32, NONE, 1));
       byte[] result = TestGraph.run(device, graph.model(), TestGraph.bytes(values));
       assertEquals(isMean ? sum / values.length : most, TestGraph.floats(result)[0], 1e-6);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AVX2", "AVX512"})
+  void flatImagesHaveTheirMeans(Level level) throws Exception {
+    try (X86Device device = Levels.device(level)) {
+      FlatMeans.checkMeans(device);
+      FlatMeans.checkInstances(device);
     }
   }
 

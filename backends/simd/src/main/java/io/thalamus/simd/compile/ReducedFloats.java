@@ -12,8 +12,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * One float of all floats along some axes. Sums of neighbours are four in a fixed order; neither
- * tiles nor vectors change a bit.
+ * One float of all floats along some axes. Sums of neighbours are four in a fixed order, and long
+ * sums are sums of parts, so that fewer of their steps round; neither tiles nor vectors change a
+ * bit.
  */
 final class ReducedFloats extends UnitStep {
   /** Neighbouring results that are computed together at least. */
@@ -21,6 +22,9 @@ final class ReducedFloats extends UnitStep {
 
   /** Rows that are added together, as {@link #addRows} does. */
   private static final int ROWS = 4;
+
+  /** Rows that are added to one sum, before the next one begins. */
+  private static final int MOST_ROWS = 1 << 9;
 
   private final Kind kind;
   private final List<ReducedCells> steps;
@@ -74,9 +78,19 @@ final class ReducedFloats extends UnitStep {
     divisor = code == OperationCode.MEAN ? input.size() / Math.max(1, output.size()) : 1;
   }
 
-  /** The results of two steps by turns. */
+  /** The results of two steps by turns, and the sums of some rows. */
   @Override
   public int scratchFloats() {
+    int summed =
+        steps.stream()
+            .filter(cells -> cells.reduced() > MOST_ROWS)
+            .mapToInt(cells -> steps.size() == 1 ? Math.min(part, cells.inner()) : cells.inner())
+            .max()
+            .orElse(0);
+    return turns() + (kind == Kind.SUM ? summed : 0);
+  }
+
+  private int turns() {
     return steps.size() == 1 ? 0 : 2 * between();
   }
 
@@ -95,6 +109,7 @@ final class ReducedFloats extends UnitStep {
         int some = Math.min(part, cells.inner() - result);
         reduce(
             frame,
+            scratch,
             cells,
             i / parts,
             result,
@@ -115,7 +130,7 @@ final class ReducedFloats extends UnitStep {
       int to = isLast ? output.offset() : i % 2 * between();
       for (int outer = 0; outer < cells.outer(); outer++) {
         int divided = isLast ? divisor : 1;
-        reduce(frame, cells, outer, 0, cells.inner(), in, from, target, to, divided);
+        reduce(frame, scratch, cells, outer, 0, cells.inner(), in, from, target, to, divided);
       }
       in = target;
       from = to;
@@ -124,6 +139,7 @@ final class ReducedFloats extends UnitStep {
 
   private void reduce(
       Frame frame,
+      Scratch scratch,
       ReducedCells cells,
       int outer,
       int first,
@@ -138,20 +154,39 @@ final class ReducedFloats extends UnitStep {
     int begin = from + outer * cells.reduced() * inner + first;
     if (inner == 1) {
       out[at] = row(in, begin, cells.reduced());
-    } else if (kind == Kind.SUM && some >= Lanes.COUNT && !frame.isScalar) {
-      Lanes.sumRows(in, begin, inner, cells.reduced(), out, at, some);
+    } else if (kind == Kind.SUM) {
+      sumRows(frame, in, begin, inner, Math.min(MOST_ROWS, cells.reduced()), out, at, some);
+      for (int i = MOST_ROWS; i < cells.reduced(); i += MOST_ROWS) {
+        int rows = Math.min(MOST_ROWS, cells.reduced() - i);
+        sumRows(frame, in, begin + i * inner, inner, rows, scratch.floats, turns(), some);
+        add(scratch.floats, turns(), out, at, some);
+      }
     } else {
       Arrays.fill(out, at, at + some, kind.start);
-      int i = 0;
-      for (; kind == Kind.SUM && i <= cells.reduced() - ROWS; i += ROWS) {
-        addRows(in, begin + i * inner, inner, out, at, some);
-      }
-      for (; i < cells.reduced(); i++) {
+      for (int i = 0; i < cells.reduced(); i++) {
         add(in, begin + i * inner, out, at, some);
       }
     }
     for (int i = at; divided != 1 && i < at + some; i++) {
       out[i] /= divided;
+    }
+  }
+
+  private static void sumRows(
+      Frame frame, float[] in, int from, int distance, int rows, float[] out, int to, int count) {
+    if (count >= Lanes.COUNT && !frame.isScalar) {
+      Lanes.sumRows(in, from, distance, rows, out, to, count);
+      return;
+    }
+    Arrays.fill(out, to, to + count, 0);
+    int row = 0;
+    for (; row <= rows - ROWS; row += ROWS) {
+      addRows(in, from + row * distance, distance, out, to, count);
+    }
+    for (; row < rows; row++) {
+      for (int i = 0; i < count; i++) {
+        out[to + i] += in[from + row * distance + i];
+      }
     }
   }
 
@@ -219,7 +254,16 @@ final class ReducedFloats extends UnitStep {
     return result;
   }
 
+  /** In double where it is long. */
   private static float sum(float[] in, int from, int count) {
+    double sum = 0;
+    for (int i = 0; i < count; i += MOST_ROWS) {
+      sum += shortSum(in, from + i, Math.min(MOST_ROWS, count - i));
+    }
+    return (float) sum;
+  }
+
+  private static float shortSum(float[] in, int from, int count) {
     float sum0 = 0;
     float sum1 = 0;
     float sum2 = 0;

@@ -226,22 +226,28 @@ public final class Normalization {
     Moments moments = operation.parameters(Moments.class);
     ReducedCells cells = instances(operation.inputShape(0), moments.layout());
     Composed steps = new Composed(cells, program);
-    Place from = operands.input(0);
-    Place normalized = steps.newWhole();
-    if (cells.inner() == 1) {
-      NormalizedRows row = new NormalizedRows(true, cells.reduced(), moments.epsilon());
-      rows(row, cells.outer(), from, normalized, program);
-    } else {
-      Place distances = steps.newWhole();
-      steps.spread(Pair.SUB, from, steps.reduce(Reducing.MEAN, from), distances);
-      Place squares = steps.newWhole();
-      steps.whole(Pair.MUL, distances, distances, squares);
-      Place variance = steps.reduce(Reducing.MEAN, squares);
-      Place deviation = steps.map(Kind.SQRT, steps.with(Pair.ADD, variance, moments.epsilon()));
-      steps.spread(Pair.DIV, distances, deviation, normalized);
-    }
+    Place normalized = normalized(steps, operands.input(0), moments.epsilon());
     Place scaled = steps.with(Pair.MUL, normalized, moments.gamma());
     steps.with(Pair.ADD, scaled, moments.beta(), operands.output());
+  }
+
+  /** Writes what has mean 0 and variance 1 along the middle dimension. */
+  private static Place normalized(Composed steps, Place from, float epsilon) {
+    ReducedCells cells = steps.cells();
+    Place normalized = steps.newWhole();
+    if (cells.inner() == 1 && cells.reduced() <= Reduction.MOST_OF_ROW) {
+      NormalizedRows row = new NormalizedRows(true, cells.reduced(), epsilon);
+      rows(row, cells.outer(), from, normalized, steps.program());
+      return normalized;
+    }
+    Place distances = steps.newWhole();
+    steps.spread(Pair.SUB, from, steps.reduce(Reducing.MEAN, from), distances);
+    Place squares = steps.newWhole();
+    steps.whole(Pair.MUL, distances, distances, squares);
+    Place variance = steps.reduce(Reducing.MEAN, squares);
+    Place deviation = steps.map(Kind.SQRT, steps.with(Pair.ADD, variance, epsilon));
+    steps.spread(Pair.DIV, distances, deviation, normalized);
+    return normalized;
   }
 
   private static boolean isLayer(OperationView operation) {
@@ -249,7 +255,7 @@ public final class Normalization {
         && operation.input(3).value().isPresent()
         && operation.input(4).value().isPresent()
         && StaticGraph.parameters(operation, Groups.class)
-            .filter(groups -> Composed.isPossible(new ReducedCells(1, groups.groupSize(), 1)))
+            .filter(groups -> Composed.isPossible(cells(groups)))
             .isPresent()
         && BroadcastRuns.isPossible(operation.input(0), operation.input(1))
         && (!operation.has(2)
@@ -257,16 +263,15 @@ public final class Normalization {
                 && BroadcastRuns.isPossible(operation.input(0), operation.input(2)));
   }
 
+  private static ReducedCells cells(Groups groups) {
+    return new ReducedCells(groups.groups(), groups.groupSize(), 1);
+  }
+
   private static void layer(
       ResolvedOperation operation, Lowering.Operands operands, ProgramBuilder program) {
     Groups groups = operation.parameters(Groups.class);
-    Place normalized = program.place(operands.output().bytes());
-    rows(
-        new NormalizedRows(true, groups.groupSize(), groups.epsilon()),
-        groups.groups(),
-        operands.input(0),
-        normalized,
-        program);
+    Composed steps = new Composed(cells(groups), program);
+    Place normalized = normalized(steps, operands.input(0), groups.epsilon());
     boolean hasBias = operation.view().has(2);
     Place scaled = hasBias ? program.place(normalized.bytes()) : operands.output();
     factor(Pair.MUL, operation, normalized, operands, 1, scaled, program);

@@ -6,7 +6,6 @@ import static io.thalamus.model.OperandCode.TENSOR_BOOL8;
 import io.thalamus.driver.OperationTable;
 import io.thalamus.driver.ReducedCells;
 import io.thalamus.model.OperationCode;
-import io.thalamus.model.Shape;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.operations.OperandView;
 import io.thalamus.operations.OperationView;
@@ -16,8 +15,6 @@ import io.thalamus.x86.kernel.FunctionSource;
 import io.thalamus.x86.kernel.PooledRun;
 import io.thalamus.x86.kernel.ReducedRows;
 import io.thalamus.x86.kernel.Reducing;
-import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -25,6 +22,12 @@ import java.util.stream.IntStream;
 public final class Reduction {
   /** Floats that a call reads. */
   private static final int LONGEST = 1 << 17;
+
+  /** Floats of a row that are added to the vectors of one sum, each of which rounds. */
+  static final int MOST_OF_ROW = 1 << 12;
+
+  /** Floats of a column that are added one after the other. */
+  private static final int MOST_OF_COLUMN = 1 << 9;
 
   /** Floats that become one. */
   private static final int MOST_REDUCED = 1 << 22;
@@ -85,15 +88,20 @@ public final class Reduction {
       Place source,
       Place result,
       ProgramBuilder program) {
-    Iterator<ReducedCells> steps =
-        steps(operation.inputShape(0), operation.view().input(1).int32s()).iterator();
+    List<ReducedCells> steps =
+        ReducedCells.steps(operation.inputShape(0), operation.view().input(1).int32s());
+    reduce(kind, steps, source, result, program);
+  }
+
+  /** Writes steps of which each but the last has a place of its own for its results. */
+  private static void reduce(
+      Reducing kind, List<ReducedCells> steps, Place source, Place result, ProgramBuilder program) {
     Place from = source;
-    while (steps.hasNext()) {
-      ReducedCells step = steps.next();
+    for (ReducedCells step : steps) {
       Place to =
-          steps.hasNext()
-              ? program.place((long) step.outer() * step.inner() * Float.BYTES)
-              : result;
+          step == steps.getLast()
+              ? result
+              : program.place((long) step.outer() * step.inner() * Float.BYTES);
       reduce(kind, step, from, to, program);
       from = to;
     }
@@ -104,29 +112,26 @@ public final class Reduction {
     if (!Sizes.isPossible(input) || !operation.hasValues(1)) {
       return false;
     }
-    List<ReducedCells> steps = steps(input.shape(), operation.input(1).int32s());
+    List<ReducedCells> steps = ReducedCells.steps(input.shape(), operation.input(1).int32s());
     return !steps.isEmpty() && steps.stream().allMatch(Reduction::isPossible);
   }
 
-  /** Returns the steps of a reduction; long ones first reduce equal parts, as many threads can. */
-  private static List<ReducedCells> steps(Shape shape, int[] axes) {
-    List<ReducedCells> steps = new ArrayList<>();
-    for (ReducedCells step : ReducedCells.steps(shape, axes)) {
-      int parts = parts(step.reduced());
-      ReducedCells first =
-          new ReducedCells(step.outer() * parts, step.reduced() / parts, step.inner());
-      boolean isSplit = parts > 1 && isPossible(first);
-      if (isSplit) {
-        steps.add(first);
-      }
-      steps.add(isSplit ? new ReducedCells(step.outer(), parts, step.inner()) : step);
-    }
-    return steps;
+  /**
+   * Returns two steps for a long one, of which the first reduces equal parts: a sum of many is
+   * rounded less often, and many threads can. The step alone where there are no such parts.
+   */
+  private static List<ReducedCells> inParts(ReducedCells step) {
+    int parts = parts(step.reduced(), step.inner() == 1 ? MOST_OF_ROW : MOST_OF_COLUMN);
+    ReducedCells first =
+        new ReducedCells(step.outer() * parts, step.reduced() / parts, step.inner());
+    return parts > 1 && isShort(first)
+        ? List.of(first, new ReducedCells(step.outer(), parts, step.inner()))
+        : List.of(step);
   }
 
-  /** Returns the least number of equal parts of which a call can read one; 1 if there is none. */
-  private static int parts(int reduced) {
-    int least = Math.ceilDiv(reduced, LONGEST);
+  /** Returns the least number of equal parts of at most some size; 1 if there is none. */
+  private static int parts(int reduced, int most) {
+    int least = Math.ceilDiv(reduced, most);
     return IntStream.range(least, least + MOST_PARTS)
         .filter(parts -> reduced % parts == 0)
         .findFirst()
@@ -135,12 +140,21 @@ public final class Reduction {
 
   /** Returns true if no call takes too long, and there are not too many. */
   static boolean isPossible(ReducedCells cells) {
+    return inParts(cells).stream().allMatch(Reduction::isShort);
+  }
+
+  private static boolean isShort(ReducedCells cells) {
     return cells.reduced() < MOST_REDUCED && (cells.inner() == 1 || cells.outer() < MOST_OUTER);
   }
 
   /** Writes what becomes of the middle dimension of a tensor of three. */
   static void reduce(
       Reducing kind, ReducedCells cells, Place from, Place to, ProgramBuilder program) {
+    List<ReducedCells> steps = inParts(cells);
+    if (steps.size() > 1) {
+      reduce(kind, steps, from, to, program);
+      return;
+    }
     if (cells.inner() == 1) {
       FunctionSource rows = new ReducedRows(kind, cells.reduced());
       int most = Math.max(1, LONGEST / cells.reduced());
