@@ -14,6 +14,7 @@ import static io.thalamus.x86.RandomGraphs.floats;
 import static io.thalamus.x86.RandomGraphs.halves;
 import static io.thalamus.x86.RandomGraphs.one;
 import static io.thalamus.x86.RandomGraphs.shape;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -278,14 +279,47 @@ class FindingTest {
               one(random, List.of(TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM));
           int[] shape = shape(random);
           int axis = random.nextInt(4);
-          int[] places = new int[1 + random.nextInt(8)];
+          int[] places = new int[1 + random.nextInt(16)];
+          int step = 0;
           for (int i = 0; i < places.length; i++) {
-            boolean isNext = i > 0 && random.nextBoolean() && places[i - 1] + 1 < shape[axis];
-            places[i] = isNext ? places[i - 1] + 1 : random.nextInt(shape[axis]);
+            // Lines of equal distances, forth and back, of any length.
+            step = random.nextInt(3) == 0 ? random.nextInt(5) - 2 : step;
+            int next = i == 0 ? -1 : places[i - 1] + step;
+            places[i] = next >= 0 && next < shape[axis] ? next : random.nextInt(shape[axis]);
           }
           gather(graph, type, shape, axis, places.length, () -> graph.int32Vector(places));
           return new byte[][] {data(type, random, shape)};
         });
+  }
+
+  /** A row with a margin of its own elements, in reverse, as images are padded. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 3})
+  void mirroredMarginsOfManyRowsAreTheirElements(int length) throws Exception {
+    int rows = 1200;
+    int columns = 250;
+    int margin = 20;
+    int[] places = new int[columns + 2 * margin];
+    for (int i = 0; i < places.length; i++) {
+      int column = Math.abs(i - margin);
+      places[i] = Math.min(column, 2 * (columns - 1) - column);
+    }
+    float[] values = new float[rows * columns * length];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = i;
+    }
+    try (X86Device device = new X86Device("1.0.0");
+        TestGraph graph = new TestGraph()) {
+      int[] shape = {1, rows, columns, length};
+      gather(graph, TENSOR_FLOAT32, shape, 2, places.length, () -> graph.int32Vector(places));
+      float[] results =
+          TestGraph.floats(TestGraph.run(device, graph.model(), TestGraph.bytes(values)));
+      for (int i = 0; i < results.length; i++) {
+        int row = i / length / places.length;
+        int column = places[i / length % places.length];
+        assertEquals((row * columns + column) * length + i % length, results[i], "element " + i);
+      }
+    }
   }
 
   /** Adds a GATHER; its indexes become an operand behind the others. */

@@ -27,9 +27,11 @@ import io.thalamus.x86.kernel.Pair;
 import io.thalamus.x86.kernel.ScatteredRows;
 import io.thalamus.x86.kernel.SortedRows;
 import io.thalamus.x86.kernel.Strided;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
 /**
@@ -205,14 +207,70 @@ public final class Finding {
 
   private static boolean isLookupPossible(OperationView operation, Lookup lookup) {
     OperandView indexes = operation.input(lookup.indexInput());
-    // Wrong ones fail each run, which is for the reference to say.
-    boolean areGood =
-        indexes.value().isEmpty()
-            || Arrays.stream(indexes.int32s())
-                .allMatch(index -> index >= 0 && index < lookup.rows());
-    return areGood
-        && (long) lookup.outer() * lookup.indexes() < MOST_CALLS * 16
-        && Sizes.isPossible(operation.output());
+    long calls = (long) lookup.outer() * lookup.indexes();
+    if (indexes.value().isPresent()) {
+      // Wrong ones fail each run, which is for the reference to say.
+      int[] all = indexes.int32s();
+      if (Arrays.stream(all).anyMatch(index -> index < 0 || index >= lookup.rows())) {
+        return false;
+      }
+      int size = operation.output().type().elementSize();
+      calls = Math.min(Lines.ofGroups(all, lookup).calls(), Lines.ofAll(all, lookup, size).calls());
+    }
+    return calls < MOST_CALLS * 16 && Sizes.isPossible(operation.output());
+  }
+
+  /**
+   * Constant indexes whose distances are equal, one after the other.
+   *
+   * @param first the place of the first index
+   */
+  private record Line(int first, int count, int step) {}
+
+  /**
+   * The lines of an operation.
+   *
+   * @param calls that copy them
+   */
+  private record Lines(List<Line> lines, long calls) {
+    /** Returns lines whose rows are copied by a call for each group. */
+    static Lines ofGroups(int[] indexes, Lookup lookup) {
+      List<Line> lines = lines(indexes, step -> step >= 0);
+      return new Lines(lines, (long) lookup.outer() * lines.size());
+    }
+
+    /** Returns lines whose elements are copied by a call for many groups. */
+    static Lines ofAll(int[] indexes, Lookup lookup, int size) {
+      // Elements of longer rows have no common distance unless the rows stand side by side.
+      List<Line> lines = lines(indexes, step -> step == 1 || lookup.rowLength() == 1);
+      long row = (long) lookup.rowLength() * size;
+      long calls =
+          lines.stream()
+              .mapToLong(line -> Math.ceilDiv(lookup.outer(), groups(line.count() * row)))
+              .sum();
+      return new Lines(lines, calls);
+    }
+
+    /** Returns the number of groups of which a call copies some bytes each. */
+    static int groups(long bytes) {
+      return (int) Math.max(1, LONGEST * Float.BYTES / bytes);
+    }
+
+    private static List<Line> lines(int[] indexes, IntPredicate isStep) {
+      List<Line> lines = new ArrayList<>();
+      int end;
+      for (int first = 0; first < indexes.length; first = end) {
+        end = first + 1;
+        int step = end < indexes.length ? indexes[end] - indexes[first] : 0;
+        while (end < indexes.length
+            && isStep.test(step)
+            && indexes[end] - indexes[end - 1] == step) {
+          end++;
+        }
+        lines.add(new Line(first, end - first, step));
+      }
+      return lines;
+    }
   }
 
   /** Copies rows by indexes that are known in a run. */
@@ -352,25 +410,59 @@ public final class Finding {
       return;
     }
     int[] indexes = operation.view().input(lookup.indexInput()).int32s();
-    int row = lookup.rowLength() * size;
+    Lines byGroup = Lines.ofGroups(indexes, lookup);
+    Lines byLine = Lines.ofAll(indexes, lookup, size);
     Place source = operands.input(lookup.valueInput());
+    if (byLine.calls() < byGroup.calls()) {
+      copyLines(byLine, indexes, lookup, size, source, operands.output(), program);
+    } else {
+      copyGroups(byGroup, indexes, lookup, size, source, operands.output(), program);
+    }
+  }
+
+  /** Copies for each group the rows of each line. */
+  private static void copyGroups(
+      Lines lines,
+      int[] indexes,
+      Lookup lookup,
+      int size,
+      Place from,
+      Place to,
+      ProgramBuilder program) {
+    int row = lookup.rowLength() * size;
     for (int outer = 0; outer < lookup.outer(); outer++) {
-      int end;
-      for (int first = 0; first < indexes.length; first = end) {
-        end = first + 1;
-        int step = end < indexes.length ? Math.max(0, indexes[end] - indexes[first]) : 0;
-        while (end < indexes.length && indexes[end] - indexes[end - 1] == step) {
-          end++;
-        }
-        Strided rows =
-            new Strided(
-                size, lookup.rowLength(), size, size, Math.toIntExact((long) step * row), row);
+      for (Line line : lines.lines()) {
+        int step = line.count() == 1 ? 0 : Math.toIntExact((long) line.step() * row);
         program.call(
-            rows,
-            end - first,
-            source.at(((long) outer * lookup.rows() + indexes[first]) * row),
-            operands.output().at(((long) outer * indexes.length + first) * row));
+            new Strided(size, lookup.rowLength(), size, size, step, row),
+            line.count(),
+            from.at(((long) outer * lookup.rows() + indexes[line.first()]) * row),
+            to.at(((long) outer * indexes.length + line.first()) * row));
       }
+    }
+  }
+
+  /** Copies each line for all groups: its elements, where rows have one, or its bytes. */
+  private static void copyLines(
+      Lines lines,
+      int[] indexes,
+      Lookup lookup,
+      int size,
+      Place from,
+      Place to,
+      ProgramBuilder program) {
+    int row = lookup.rowLength() * size;
+    for (Line line : lines.lines()) {
+      int elements = line.count() * lookup.rowLength();
+      int step = lookup.rowLength() == 1 && line.count() > 1 ? line.step() : 1;
+      // A line that goes back begins at its last index.
+      int first = step < 0 ? line.first() + line.count() - 1 : line.first();
+      program.callInParts(
+          new Strided(size, elements, step * size, size, lookup.rows() * row, indexes.length * row),
+          lookup.outer(),
+          Lines.groups((long) elements * size),
+          from.at((long) indexes[first] * row),
+          to.at((long) line.first() * row));
     }
   }
 }
