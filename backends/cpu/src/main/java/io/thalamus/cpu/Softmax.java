@@ -32,13 +32,13 @@ final class Softmax {
             work,
             (first, end, step) -> {
               float max = max(elements, inputs[0], first, end, step);
-              float sum = 0;
+              double sum = 0;
               for (long i = first; i < end; i += step) {
                 sum += (float) Math.exp((elements.getFloat(inputs[0], i) - max) * beta);
               }
               for (long i = first; i < end; i += step) {
                 float exp = (float) Math.exp((elements.getFloat(inputs[0], i) - max) * beta);
-                elements.setFloat(outputs[0], i, exp / sum);
+                elements.setFloat(outputs[0], i, (float) (exp / sum));
               }
             });
   }
