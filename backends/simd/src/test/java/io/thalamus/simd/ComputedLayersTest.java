@@ -10,11 +10,10 @@ import io.thalamus.model.Quantization;
 import io.thalamus.tck.check.TestGraph;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Fully connected layers whose weights are computed, or their bias, against the formula. */
-@Tag("widths")
+@Widths
 class ComputedLayersTest {
   private final Seeded random = new Seeded(ComputedLayersTest.class);
   private final Twins simd = new Twins();

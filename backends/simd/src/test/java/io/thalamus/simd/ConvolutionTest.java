@@ -18,14 +18,13 @@ import io.thalamus.tck.check.TestGraph;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Convolutions of awkward sizes: floats against the formula in double, 8-bit integers against the
  * reference bit for bit.
  */
-@Tag("widths")
+@Widths
 class ConvolutionTest {
   private static final int[] CHANNELS = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40, 65};
   private static final int[] SIZES = {1, 2, 3, 5, 7, 12};

@@ -13,11 +13,10 @@ import io.thalamus.simd.program.WarmUp;
 import io.thalamus.tck.check.RandomDetections;
 import io.thalamus.tck.check.TestGraph;
 import java.util.List;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Boxes that are chosen by their scores, against the reference. */
-@Tag("widths")
+@Widths
 class DetectionsTest {
   private static final int ROUNDS = 300;
 

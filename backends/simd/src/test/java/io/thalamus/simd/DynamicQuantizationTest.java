@@ -17,11 +17,10 @@ import io.thalamus.tck.check.TestGraph;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Layers whose activations are quantized while they run, to the bit. */
-@Tag("widths")
+@Widths
 class DynamicQuantizationTest {
   private static final int ROUNDS = 120;
   private static final Quantization PLAIN = Quantization.of(1, 0);

@@ -22,14 +22,13 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * The other families on awkward shapes against the reference: 8-bit integers bit for bit, floats to
  * a few units in the last place, exponentials included.
  */
-@Tag("widths")
+@Widths
 class FamiliesTest {
   private static final OperandCode[] TYPES = {
     TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED

@@ -8,11 +8,10 @@ import io.thalamus.model.Quantization;
 import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.check.TestGraph;
 import java.util.List;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Products of matrices of integers with few columns and with more, by the formula. */
-@Tag("widths")
+@Widths
 class IntegerMatricesTest {
   private static final int ROUNDS = 250;
 

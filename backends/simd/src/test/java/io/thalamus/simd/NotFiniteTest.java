@@ -15,7 +15,6 @@ import io.thalamus.tck.check.TestGraph;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -23,7 +22,7 @@ import org.junit.jupiter.api.Test;
  * and the same infinity or bound where it has one. A NaN that a clamp turns into a number hides
  * from an application that its input was bad.
  */
-@Tag("widths")
+@Widths
 class NotFiniteTest {
   private static final float[] SPECIAL = {
     Float.NaN,

@@ -11,11 +11,10 @@ import io.thalamus.operations.extension.ThalamusExtension;
 import io.thalamus.tck.check.TestGraph;
 import java.util.Arrays;
 import java.util.List;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Integers of all sizes in another scale, against the reference. */
-@Tag("widths")
+@Widths
 class RescaleTest {
   private static final List<OperandCode> INTEGERS =
       List.of(

@@ -14,14 +14,13 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Cells with a long memory: of floats against their formulas in double, of bytes against the
  * reference.
  */
-@Tag("widths")
+@Widths
 class SequencesTest {
   private final Seeded random = new Seeded(SequencesTest.class);
   private final Twins simd = new Twins();

@@ -15,7 +15,6 @@ import io.thalamus.model.Quantization;
 import io.thalamus.operations.FusedActivation;
 import io.thalamus.tck.check.TestGraph;
 import java.util.List;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -23,7 +22,7 @@ import org.junit.jupiter.api.Test;
  * are divided, and of so many inputs that their sums have parts. 8-bit ones, whose weights are
  * bytes, as the reference; floats by the formula in double.
  */
-@Tag("widths")
+@Widths
 class SingleRowTest {
   private static final int[] UNITS = {1, 2, 4, 5, 31, 64, 90, 120, 150, 177, 208, 250, 300};
   private static final int[] SIZES = {7, 512, 1100, 2300};

@@ -13,11 +13,10 @@ import io.thalamus.simd.program.WarmUp;
 import io.thalamus.tck.check.FlatMeans;
 import io.thalamus.tck.check.TestGraph;
 import java.util.List;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Sums of rows as wide as some vectors, and a little wider or narrower, by the formula. */
-@Tag("widths")
+@Widths
 class SumsTest {
   private static final int[] COLUMNS = {2, 3, 4, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 47, 64, 70};
   private static final int[] ROWS = {1, 2, 5, 50};

@@ -26,14 +26,13 @@ import io.thalamus.tck.check.TestGraph;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Operations between the layers of a network: floats against sums in double, integers, truth values
  * and places of elements against the reference, bit for bit.
  */
-@Tag("widths")
+@Widths
 class WholeNetworksTest {
   private final Seeded random = new Seeded(WholeNetworksTest.class);
   private final Twins simd = new Twins();

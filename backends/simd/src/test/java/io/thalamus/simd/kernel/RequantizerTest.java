@@ -7,14 +7,14 @@ import io.thalamus.operations.Accumulation;
 import io.thalamus.operations.IntRange;
 import io.thalamus.operations.Requantization;
 import io.thalamus.operations.Requantization.Rounding;
+import io.thalamus.simd.Widths;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Stored results of sums, by vectors and one after the other, against the definition. */
-@Tag("widths")
+@Widths
 class RequantizerTest {
   private static final int ROWS = 37;
 
