@@ -19,6 +19,7 @@ final class Attention {
     table.add("RotaryEmbedding", Attention::rotaryEmbedding);
     table.add("SwiGLU", Attention::swiGlu);
     table.add("CausalConvWithState", Attention::causalConvolution);
+    table.add(Fused.DOMAIN + "CausalConvWithState", Attention::causalConvolution);
   }
 
   /** Heads as the second dimension: {@code [batch, heads, length, size]}. */
@@ -151,22 +152,25 @@ final class Attention {
   /** A convolution of each channel that sees what was before, which is the state. */
   private static void causalConvolution(Node node) {
     Ops ops = node.ops();
-    Value value = node.in(0);
+    boolean isLast = node.flag("channels_last", false);
+    Value value = isLast ? channelsFirst(ops, node.in(0)) : node.in(0);
     Value weights = node.in(1);
+    int dilation = node.setting("dilation", 1);
     node.require(
-        value.rank() == 3 && weights.rank() == 3 && weights.dim(1) == 1,
+        value.rank() == 3 && weights.rank() == 3 && weights.dim(1) == 1 && dilation > 0,
         "it has the inputs " + value.text() + " and " + weights.text());
-    int before = weights.dim(2) - 1;
+    node.require(node.setting("state_window", 0) == 0, "it keeps the states of several steps");
+    int before = Math.multiplyExact(weights.dim(2) - 1, dilation);
     Value state =
         node.has(3)
-            ? node.in(3)
+            ? isLast ? channelsFirst(ops, node.in(3)) : node.in(3)
             : ops.fill(value.type(), new int[] {value.dim(0), value.dim(1), before}, 0);
     Value seen = ops.concat(List.of(state, value), 2);
     Frame frame =
         new Frame(
             new int[] {weights.dim(2)},
             new int[] {1},
-            new int[] {1},
+            new int[] {dilation},
             new int[1],
             new int[1],
             new int[] {value.dim(2)});
@@ -178,8 +182,26 @@ final class Attention {
     } else {
       node.require(activation.equals("none"), "its activation is " + activation);
     }
-    node.out(result);
-    node.out(1, ops.part(seen, 2, seen.dim(2) - before, before));
+    Value kept = ops.part(seen, 2, seen.dim(2) - before, before);
+    node.out(isLast ? channelsLast(ops, result, node.in(0)) : result);
+    node.out(1, isLast ? channelsLast(ops, kept, node.in(0)) : kept);
+  }
+
+  /** {@code [batch, channels, length]} of what has its channels last, in one or more dimensions. */
+  private static Value channelsFirst(Ops ops, Value value) {
+    Emitter.require(value.rank() > 2, value.text() + " has no channels");
+    int channels = 1;
+    for (int i = 2; i < value.rank(); i++) {
+      channels *= value.dim(i);
+    }
+    return ops.transpose(ops.reshape(value, value.dim(0), value.dim(1), channels), 0, 2, 1);
+  }
+
+  /** The other way round, with the channels of a value. */
+  private static Value channelsLast(Ops ops, Value value, Value like) {
+    int[] shape = like.shape().clone();
+    shape[1] = value.dim(2);
+    return ops.reshape(ops.transpose(value, 0, 2, 1), shape);
   }
 
   private static void rotaryEmbedding(Node node) {
