@@ -58,7 +58,6 @@ final class RunningInference implements PendingInference {
   private final Turn turn;
 
   private final Completion completion = new Completion();
-  private final long begunNanos = System.nanoTime();
 
   /** Hears of the end of a request. */
   @FunctionalInterface
@@ -90,6 +89,9 @@ final class RunningInference implements PendingInference {
 
   /** True if the execution is counted for another one that it was joined with. */
   private boolean isRider;
+
+  /** Checks and copies of inputs alone: what lies between them are waits. */
+  private long inputNanos;
 
   private long startedNanos;
   private long inferNanos;
@@ -167,6 +169,7 @@ final class RunningInference implements PendingInference {
   void start() {
     run(
         () -> {
+          long begun = System.nanoTime();
           inputs = loaded.signature().order(request.inputs());
           for (int i = 0; i < inputs.length; i++) {
             Input each = inputs[i];
@@ -174,6 +177,7 @@ final class RunningInference implements PendingInference {
             inputs[i] = new Input(each.name(), each.datatype(), each.shape(), value);
           }
           wanted = loaded.signature().wanted(request.outputs());
+          inputNanos = System.nanoTime() - begun;
           if (canBeJoined() && isOfEqualRows()) {
             loaded.joiner().get().add(this);
           } else {
@@ -311,6 +315,7 @@ final class RunningInference implements PendingInference {
   }
 
   private void compute() throws ServingException {
+    long begun = System.nanoTime();
     Signature signature = used.signature();
     if (states == null && !signature.states().isEmpty()) {
       states = turn == null ? new SequenceState(signature.states()) : turn.state();
@@ -345,6 +350,7 @@ final class RunningInference implements PendingInference {
     starts++;
     if (starts == 1) {
       startedNanos = System.nanoTime();
+      inputNanos += startedNanos - begun;
     }
     if (line != null) {
       Burst burst = line.burst(version, used);
@@ -489,7 +495,7 @@ final class RunningInference implements PendingInference {
     if (starts == 0) {
       return new RequestTimes(total, total, 0, 0, 0);
     }
-    long input = startedNanos - begunNanos;
+    long input = inputNanos;
     long infer = Math.clamp(inferNanos, 0, computed - startedNanos);
     long output = now - computed;
     return new RequestTimes(

@@ -13,6 +13,7 @@ import io.thalamus.serving.InferenceResponse;
 import io.thalamus.serving.InferenceStream;
 import io.thalamus.serving.OpenBurst;
 import io.thalamus.serving.PendingInference;
+import io.thalamus.serving.RequestTimes;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
@@ -108,7 +109,9 @@ class StreamsTest extends ServerTest {
     stream.close();
     PendingInference cancelled = pending.get(5);
     cancelled.cancel();
+    long submitted = System.nanoTime();
     assertFalse(pending.getLast().completion().isDone());
+    long waited = System.nanoTime() - submitted;
     gate.countDown();
     for (int i = 0; i < 8; i++) {
       if (i == 5) {
@@ -118,6 +121,8 @@ class StreamsTest extends ServerTest {
       }
     }
     assertEquals(1, most.get(), "executions at once");
+    RequestTimes times = get(pending.getLast()).times();
+    assertTrue(times.queue() >= waited, "the wait for those before counts as one");
     eventually(() -> fake.bursts.isEmpty());
   }
 
