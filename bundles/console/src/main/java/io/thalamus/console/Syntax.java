@@ -7,6 +7,7 @@ import io.thalamus.console.text.Table;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.apache.commons.cli.CommandLine;
@@ -23,6 +24,9 @@ import org.apache.commons.cli.UnrecognizedOptionException;
  * then on.
  */
 public final class Syntax {
+  /** Options of the launcher, which no command knows and users give to commands. */
+  private static final Set<String> OF_THE_START = Set.of("--storage", "--with", "--timing");
+
   private static final int LONGEST_USAGE = 100;
 
   /** A word of the operands, or some in brackets. */
@@ -189,7 +193,9 @@ public final class Syntax {
               .get()
               .parse(known, words);
     } catch (UnrecognizedOptionException e) {
-      throw usage("unknown option " + e.getOption());
+      String place =
+          OF_THE_START.contains(e.getOption()) ? ", which ./thalamus takes before the command" : "";
+      throw usage("unknown option " + e.getOption() + place);
     } catch (MissingArgumentException e) {
       String name = e.getOption().getLongOpt();
       Option option =

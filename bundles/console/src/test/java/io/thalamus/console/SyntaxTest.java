@@ -92,6 +92,11 @@ class SyntaxTest {
     assertLine("nn:try: unknown option --devices" + USAGE, "a", "--devices", "x");
     assertLine("nn:try: unknown option --dev" + USAGE, "a", "--dev", "x");
     assertLine("nn:try: unknown option -x" + USAGE, "a", "-x");
+    assertLine(
+        "nn:try: unknown option --with, which ./thalamus takes before the command" + USAGE,
+        "a",
+        "--with",
+        "cpu");
     assertLine("nn:try: --device needs a value, D" + USAGE, "a", "--device");
     assertLine("nn:try: --device is given 2 times" + USAGE, "a", "--device=x", "--device=y");
     assertLine("nn:try: too few arguments" + USAGE);
