@@ -3,6 +3,7 @@ package io.thalamus.cache;
 
 import io.thalamus.memory.files.AtomicFiles;
 import io.thalamus.memory.files.Digests;
+import io.thalamus.memory.files.IoMessages;
 import io.thalamus.memory.files.LogOnce;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
@@ -88,7 +89,10 @@ final class FileBlobStore implements BlobStore {
       }
     } catch (IOException e) {
       FileCacheEngine.log().log(
-          once.level(e), "a blob cannot be stored in {0}: {1}", directory, e.toString());
+          once.level(e),
+          "a blob cannot be stored in {0}: {1}; expected a directory that this user can write",
+          directory,
+          IoMessages.reason(e));
     }
   }
 
@@ -192,7 +196,8 @@ final class FileBlobStore implements BlobStore {
     } catch (NoSuchFileException e) {
       return Optional.empty();
     } catch (IOException e) {
-      FileCacheEngine.log().log(once.level(e), "{0} cannot be read: {1}", file, e.toString());
+      FileCacheEngine.log().log(
+          once.level(e), "{0} cannot be read: {1}", file, IoMessages.reason(e));
       return Optional.empty();
     }
   }

@@ -2,6 +2,7 @@
 package io.thalamus.cache;
 
 import io.thalamus.memory.files.AtomicFiles;
+import io.thalamus.memory.files.IoMessages;
 import io.thalamus.memory.files.LogOnce;
 import io.thalamus.model.CacheToken;
 import io.thalamus.model.Deadline;
@@ -116,7 +117,7 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
     } catch (TokenMap.DamagedException e) {
       beginAnew(e);
     } catch (IOException e) {
-      log().log(once.level(e), "{0} cannot be read: {1}", tokens.file(), e.toString());
+      log().log(once.level(e), "{0} cannot be read: {1}", tokens.file(), IoMessages.reason(e));
     }
     return false;
   }
@@ -142,7 +143,7 @@ public final class FileCacheEngine implements CacheEngine, AutoCloseable {
               once.level(e),
               "{0} is damaged, and cannot be removed: {1}",
               tokens.file(),
-              e.toString());
+              IoMessages.reason(e));
     }
   }
 

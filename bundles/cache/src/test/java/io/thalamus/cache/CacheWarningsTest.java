@@ -78,6 +78,7 @@ class CacheWarningsTest {
         blobs.set(new byte[] {(byte) i}, new byte[10]);
       }
       assertWarnings(1);
+      assertFalse(warnings.told.peek().contains("Exception"), "it is in words");
       Files.delete(file);
       blobs.set(KEY, new byte[10]);
       assertTrue(blobs.get(KEY).isPresent());

@@ -9,6 +9,7 @@ import io.thalamus.api.NeuralNetworks;
 import io.thalamus.api.NeuralNetworksException;
 import io.thalamus.api.ResultCode;
 import io.thalamus.embedded.container.Container;
+import io.thalamus.memory.files.IoMessages;
 import io.thalamus.x86.code.Machine;
 import java.io.IOException;
 import java.io.InputStream;
@@ -79,7 +80,7 @@ public final class Thalamus implements AutoCloseable {
     try {
       folder = Folder.create();
     } catch (IOException e) {
-      throw unmappable(System.getProperty("java.io.tmpdir"), e);
+      throw unmappable(System.getProperty("java.io.tmpdir") + " (java.io.tmpdir)", e);
     }
     Thalamus started = null;
     try {
@@ -96,7 +97,7 @@ public final class Thalamus implements AutoCloseable {
 
   private static NeuralNetworksException unmappable(String folder, IOException e) {
     return new NeuralNetworksException(
-        ResultCode.UNMAPPABLE, "cannot write to " + folder + ": " + e, e);
+        ResultCode.UNMAPPABLE, "cannot write to " + folder + ": " + IoMessages.reason(e), e);
   }
 
   /** Some work that may fail. */
