@@ -11,11 +11,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The commands of the shell in the distribution, on the model that comes with it. */
@@ -243,5 +246,34 @@ class ShellTest {
     List<String> words = outcome.out().lines().filter(line -> !line.matches("\\d|null")).toList();
     assertTrue(words.containsAll(List.of("x1", "x2", "y1", "y2", "one two")), outcome::toString);
     assertEquals("", outcome.err());
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '\'',
+      textBlock =
+          """
+          Import-Package | io.thalamus.hal;version="[9,10)" | it takes the package io.thalamus.hal \
+          from 9.0.0 on below 10.0.0, and here is 1.0.0; build it for that
+          Import-Package | no.such.thing | nothing here has the package no.such.thing; install the \
+          bundle that exports it first
+          Require-Capability | osgi.ee;filter:="(&(osgi.ee=JavaSE)(version=99))" | it was compiled \
+          for Java 99, and this is Java\s
+          """)
+  void aBundleThatCannotBeResolvedIsRefusedWithWhatItLacks(
+      String header, String value, String reason) throws Exception {
+    Path jar = directory.resolve("broken.jar");
+    Manifest manifest = new Manifest();
+    manifest.getMainAttributes().putValue("Manifest-Version", "1.0");
+    manifest.getMainAttributes().putValue("Bundle-ManifestVersion", "2");
+    manifest.getMainAttributes().putValue("Bundle-SymbolicName", "broken");
+    manifest.getMainAttributes().putValue(header, value);
+    new JarOutputStream(Files.newOutputStream(jar), manifest).close();
+    Outcome outcome = run("install", jar.toString());
+    assertEquals(1, outcome.status(), outcome::out);
+    String expected = "thalamus: broken cannot be resolved: " + reason;
+    assertTrue(outcome.err().startsWith(expected), outcome::err);
+    assertEquals(1, outcome.err().lines().count(), outcome::err);
   }
 }

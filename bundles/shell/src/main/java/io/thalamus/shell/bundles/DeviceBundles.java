@@ -15,13 +15,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.jar.JarFile;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
@@ -29,7 +26,6 @@ import org.osgi.framework.BundleException;
 import org.osgi.framework.Constants;
 import org.osgi.framework.FrameworkEvent;
 import org.osgi.framework.wiring.BundleCapability;
-import org.osgi.framework.wiring.BundleRequirement;
 import org.osgi.framework.wiring.BundleRevision;
 import org.osgi.framework.wiring.FrameworkWiring;
 
@@ -40,7 +36,6 @@ import org.osgi.framework.wiring.FrameworkWiring;
 public final class DeviceBundles {
   private static final String PREFIX = "io.thalamus.";
   private static final long PATIENCE_SECONDS = 10;
-  private static final Pattern PACKAGE = Pattern.compile("osgi\\.wiring\\.package=([\\w.]+)");
 
   private final BundleContext framework;
   private final Optional<Path> home;
@@ -338,31 +333,12 @@ public final class DeviceBundles {
     }
   }
 
-  /** Describes the packages that a bundle lacks to be resolved; empty if it lacks none. */
+  /** Describes what a bundle lacks to be resolved; empty if it lacks nothing of that kind. */
   public Optional<String> missing(Bundle bundle) {
-    FrameworkWiring wiring = framework.getBundle().adapt(FrameworkWiring.class);
-    BundleRevision revision = bundle.adapt(BundleRevision.class);
-    if (revision == null) {
-      return Optional.empty();
-    }
-    for (BundleRequirement requirement :
-        revision.getDeclaredRequirements(BundleRevision.PACKAGE_NAMESPACE)) {
-      Map<String, String> directives = requirement.getDirectives();
-      boolean optional =
-          Constants.RESOLUTION_OPTIONAL.equals(directives.get(Constants.RESOLUTION_DIRECTIVE));
-      Matcher name = PACKAGE.matcher(directives.getOrDefault(Constants.FILTER_DIRECTIVE, ""));
-      if (!optional && name.find() && wiring.findProviders(requirement).isEmpty()) {
-        String help =
-            name.group(1).startsWith("jdk.")
-                ? "; start the JVM with --add-modules=" + name.group(1)
-                : "; install the bundle that exports it first";
-        return Optional.of("nothing here has the package " + name.group(1) + help);
-      }
-    }
-    return Optional.empty();
+    return Missing.of(bundle, framework);
   }
 
-  /** Felix's long text only where it is not a package that is missing. */
+  /** Felix's long text only where neither a package nor a JDK is missing. */
   private String reason(Bundle bundle, BundleException e) {
     boolean unresolved = bundle.getState() == Bundle.INSTALLED;
     return (unresolved ? missing(bundle) : Optional.<String>empty())
