@@ -2,6 +2,7 @@
 package io.thalamus.runtime.measurement;
 
 import io.thalamus.cache.CacheEngine;
+import io.thalamus.memory.files.IoMessages;
 import io.thalamus.model.DeviceInfo;
 import io.thalamus.model.DeviceType;
 import io.thalamus.model.ExecutionPreference;
@@ -237,9 +238,14 @@ public final class Measurements implements AutoCloseable {
           times.put(device, table.get().merge(device, of(device)));
           unsaved.remove(device);
         } catch (IOException e) {
+          // A command that is ended is no trouble with the files: the next time stores them.
+          boolean isEnded = Thread.currentThread().isInterrupted();
           System.getLogger(Measurements.class.getPackageName())
               .log(
-                  Level.WARNING, "measurements of {0} cannot be stored: {1}", device, e.toString());
+                  isEnded ? Level.DEBUG : Level.WARNING,
+                  "measurements of {0} cannot be stored: {1}",
+                  device,
+                  IoMessages.reason(e));
         }
       }
     }

@@ -25,6 +25,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Random;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -66,6 +68,26 @@ class MeasurementsTest {
     assertEquals(learnt, kept(2).nanos(CPU, "A").orElseThrow(), 1e-3 * learnt);
     DeviceInfo newer = DeviceInfo.builder(CPU.name(), "2").capabilities(CPU.capabilities()).build();
     assertTrue(kept(2).nanos(newer, "A").isEmpty(), "another version has other kernels");
+  }
+
+  @Test
+  void anInterruptionIsNoTroubleAndTheNextTimeStores() {
+    List<LogRecord> warnings = new ArrayList<>();
+    Logger logger = Logger.getLogger(Measurements.class.getPackageName());
+    logger.setFilter(
+        log -> {
+          warnings.add(log);
+          return false;
+        });
+    Measurements measurements = kept(1);
+    measurements.learn(List.of(step(CPU, 50_000, "A")));
+    Thread.currentThread().interrupt();
+    measurements.flush();
+    assertTrue(Thread.interrupted());
+    logger.setFilter(null);
+    assertEquals(List.of(), warnings);
+    measurements.close();
+    assertTrue(kept(2).nanos(CPU, "A").isPresent());
   }
 
   @Test
