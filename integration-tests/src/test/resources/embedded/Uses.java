@@ -59,7 +59,7 @@ final class Uses {
       case "devices" -> devices(samples, Path.of(args[2]));
       case "onnx" -> onnx();
       case "settings" -> settings(samples, Path.of(args[2]));
-      case "own" -> own(samples, Path.of(args[2]), Path.of(args[3]));
+      case "own" -> own(samples, args);
       case "stored" -> stored(samples);
       case "bundles" -> bundles(samples, List.of(args[2], args[2], args[3]));
       case "loader" -> loader(alone(Path.of(args[2]).toUri().toURL()));
@@ -286,7 +286,8 @@ final class Uses {
   }
 
   /** A device of the jar itself gets settings, and is replaced by a bundle, or stays. */
-  private static void own(Path samples, Path cpu, Path broken) throws Exception {
+  private static void own(Path samples, String... args) throws Exception {
+    Path cpu = Path.of(args[2]);
     List<List<String>> seen = new CopyOnWriteArrayList<>();
     try (Thalamus thalamus = Thalamus.start();
         Network digits = thalamus.network(samples.resolve("digits.tflite"))) {
@@ -297,7 +298,9 @@ final class Uses {
           failure(() -> thalamus.configure("io.thalamus.simd", Map.of("threads", "many"))));
       System.out.println(
           failure(() -> thalamus.configure("io.thalamus.runtime.devices", Map.of("failures", 0))));
-      System.out.println(failure(() -> thalamus.install(broken)));
+      for (String broken : List.of(args[3], args[4])) {
+        System.out.println(failure(() -> thalamus.install(Path.of(broken))));
+      }
       System.out.println(ids(thalamus) + " " + digit(digits, samples, 2));
       thalamus.install(cpu);
       System.out.println(ids(thalamus) + " " + digit(digits, samples, 3));

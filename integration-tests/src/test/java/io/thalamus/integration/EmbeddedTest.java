@@ -305,13 +305,8 @@ class EmbeddedTest {
   @Test
   void devicesOfTheJarAreConfiguredAndReplacedAsBundlesAre() throws Exception {
     Path cpu = ProjectFiles.DISTRIBUTION.resolve("devices/io.thalamus.cpu.jar");
-    Path broken = directory.resolve("broken.jar");
-    Manifest manifest = new Manifest();
-    manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
-    manifest.getMainAttributes().putValue("Bundle-ManifestVersion", "2");
-    manifest.getMainAttributes().putValue("Bundle-SymbolicName", "io.thalamus.simd");
-    manifest.getMainAttributes().putValue("Import-Package", "no.such.thing");
-    new JarOutputStream(Files.newOutputStream(broken), manifest).close();
+    Path broken = simdThatImports("no.such.thing");
+    Path late = simdThatImports("io.thalamus.hal;version=\"[9,10)\"");
     assertEquals(
         List.of(
             "[[cpu], [simd, cpu]] 1",
@@ -319,11 +314,24 @@ class EmbeddedTest {
             "BAD_DATA: io.thalamus.runtime.devices cannot take {failures=0}: failures must be"
                 + " positive: 0",
             "BAD_DATA: io.thalamus.simd does not start: nothing here has the package no.such.thing",
+            "BAD_DATA: io.thalamus.simd does not start: it takes another version of the package"
+                + " io.thalamus.hal than is here",
             "[simd, cpu] 2",
             "[simd, cpu] 3",
             "[cpu] 4",
             "[]"),
-        uses(VECTORS, "own", cpu, broken));
+        uses(VECTORS, "own", cpu, broken, late));
+  }
+
+  private Path simdThatImports(String packages) throws IOException {
+    Path jar = Files.createTempFile(directory, "broken", ".jar");
+    Manifest manifest = new Manifest();
+    manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
+    manifest.getMainAttributes().putValue("Bundle-ManifestVersion", "2");
+    manifest.getMainAttributes().putValue("Bundle-SymbolicName", "io.thalamus.simd");
+    manifest.getMainAttributes().putValue("Import-Package", packages);
+    new JarOutputStream(Files.newOutputStream(jar), manifest).close();
+    return jar;
   }
 
   @Test

@@ -353,6 +353,9 @@ public final class FrameworkBundles implements DeviceBundles {
         Matcher name = PACKAGE.matcher(directives.getOrDefault(Constants.FILTER_DIRECTIVE, ""));
         if (!isOptional && name.find() && wiring.findProviders(requirement).isEmpty()) {
           String missing = name.group(1);
+          if (isExported(missing)) {
+            return "it takes another version of the package " + missing + " than is here";
+          }
           return "nothing here has the package "
               + missing
               + (missing.startsWith("jdk.") ? "; the JVM wants --add-modules=" + missing : "");
@@ -360,6 +363,14 @@ public final class FrameworkBundles implements DeviceBundles {
       }
     }
     return Objects.toString(e.getMessage(), "").lines().findFirst().orElse("");
+  }
+
+  private boolean isExported(String name) {
+    return Arrays.stream(framework.getBundleContext().getBundles())
+        .map(each -> each.adapt(BundleRevision.class))
+        .filter(Objects::nonNull)
+        .flatMap(each -> each.getDeclaredCapabilities(BundleRevision.PACKAGE_NAMESPACE).stream())
+        .anyMatch(each -> name.equals(each.getAttributes().get(BundleRevision.PACKAGE_NAMESPACE)));
   }
 
   @Override
