@@ -4,6 +4,7 @@ package io.thalamus.integration;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -16,6 +17,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
@@ -121,6 +125,24 @@ class ServingManifestTest {
     assertTrue(
         lines.getFirst().contains("--set runtime.devices.permit=3: there is no permit, but "),
         lines::toString);
+  }
+
+  @Test
+  void aServerSaysAtOnceWhatItsFolderOfDevicesPassesOver() throws Exception {
+    Process server =
+        start(List.of("serve", "--models", folder.toString(), "--port", "0", "--grpc-port", "0"));
+    try {
+      BufferedReader lines = server.inputReader();
+      assertTrue(lines.readLine().startsWith("serving 0 models at "));
+      Path bad = Files.writeString(folder.resolve("storage/deploy/bad.jar"), "nothing of use");
+      Future<Optional<String>> line =
+          CompletableFuture.supplyAsync(() -> lines.lines().findFirst());
+      String told = line.get(PATIENCE_SECONDS, TimeUnit.SECONDS).orElse("");
+      assertTrue(told.startsWith("thalamus: " + bad + " is no bundle: "), told);
+    } finally {
+      server.destroyForcibly();
+      server.waitFor();
+    }
   }
 
   private static List<String> with(List<String> arguments, String setting) {

@@ -55,6 +55,11 @@ public final class Invocation {
     return new Style(json, !json && colour(), width());
   }
 
+  /** Returns whether the user hears at once of what is logged while the command runs. */
+  public boolean isToldAtOnce() {
+    return session.get("nn.notices") != null;
+  }
+
   /**
    * Returns a failure that says what is wrong with the arguments and how the command is written.
    */

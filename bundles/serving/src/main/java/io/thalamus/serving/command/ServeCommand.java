@@ -346,7 +346,8 @@ public final class ServeCommand extends Command {
             entry.state() == ModelState.UNAVAILABLE
                 && !entry.reason().isEmpty()
                 && !entry.reason().equals(reported.put(name, entry.reason()));
-        if (isNews) {
+        // Else the log of the server has said so.
+        if (isNews && !invocation.isToldAtOnce()) {
           invocation.err().println("thalamus: model " + name + " is not ready: " + entry.reason());
         }
       }

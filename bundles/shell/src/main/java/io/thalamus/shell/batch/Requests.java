@@ -39,6 +39,9 @@ import org.osgi.service.log.LogReaderService;
 final class Requests {
   private static final String SCOPE = "nn";
 
+  /** The command that goes on for as long as its process. */
+  private static final Set<String> SERVE = Set.of("serve", "nn:serve");
+
   /** Commands that do nothing to the next process. */
   private static final Set<String> PASSING =
       Set.of("nn:install", "nn:update", "nn:uninstall", "nn:load", "nn:unload");
@@ -132,10 +135,16 @@ final class Requests {
     List<String> words = ((List<?>) request.get("words")).stream().map(String::valueOf).toList();
     Script script = new Script(session, errors, () -> false);
     if (Boolean.FALSE.equals(request.get("shell"))) {
-      Warnings.to(errors);
-      session.put("nn.notices", errors);
+      tellAtOnce(session, errors);
       Reader input = new InputStreamReader(System.in, StandardCharsets.UTF_8);
       return script(script, session, words, input, false);
+    }
+    boolean isCommand = request.get("text") == null && request.get("file") == null;
+    if (isCommand && SERVE.contains(words.getFirst())) {
+      // It runs until its process is asked to end: nobody would wait for what went wrong until
+      // then.
+      tellAtOnce(session, errors);
+      return command(script, session, words, errors);
     }
     try {
       if (request.get("text") instanceof String text) {
@@ -150,11 +159,21 @@ final class Requests {
     }
   }
 
-  /** A component that could not come up says so in the log only, where nobody would look. */
-  private void logged(Consumer<String> errors) {
+  private void tellAtOnce(Session session, Consumer<String> errors) {
+    Warnings.to(errors);
+    told(errors);
+    session.put("nn.notices", errors);
+  }
+
+  private void told(Consumer<String> errors) {
     for (String line = warnings.poll(); line != null; line = warnings.poll()) {
       errors.accept(line);
     }
+  }
+
+  /** A component that could not come up says so in the log only, where nobody would look. */
+  private void logged(Consumer<String> errors) {
+    told(errors);
     if (log == null) {
       return;
     }

@@ -80,8 +80,7 @@ final class Missing {
     return Arrays.stream(framework.getBundles())
         .map(bundle -> bundle.adapt(BundleRevision.class))
         .filter(Objects::nonNull)
-        .flatMap(
-            each -> each.getDeclaredCapabilities(BundleRevision.PACKAGE_NAMESPACE).stream())
+        .flatMap(each -> each.getDeclaredCapabilities(BundleRevision.PACKAGE_NAMESPACE).stream())
         .filter(each -> name.equals(each.getAttributes().get(BundleRevision.PACKAGE_NAMESPACE)))
         .map(each -> String.valueOf(each.getAttributes().get(Constants.VERSION_ATTRIBUTE)))
         .distinct()
