@@ -31,10 +31,18 @@ import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Logger;
 
 /** A server of the protocol that listens. Thread-safe. */
 final class GrpcServer implements HttpServer, AutoCloseable {
   private static final System.Logger LOG = System.getLogger(GrpcServer.class.getPackageName());
+
+  /** Warns of each call whose client leaves while it is answered: kept, so that it stays silent. */
+  private static final Logger LEFT_CALLS = Logger.getLogger("io.grpc.netty.NettyServerHandler");
+
+  static {
+    LEFT_CALLS.setLevel(java.util.logging.Level.SEVERE);
+  }
 
   private static final int CALLS_OF_A_CONNECTION = 256;
 

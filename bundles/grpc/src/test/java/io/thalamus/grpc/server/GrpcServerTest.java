@@ -48,6 +48,8 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import java.util.zip.DeflaterOutputStream;
 import java.util.zip.InflaterInputStream;
 import org.junit.jupiter.api.Test;
@@ -56,6 +58,15 @@ import org.junit.jupiter.api.io.TempDir;
 /** Calls over the network, by a client with messages of its own. */
 class GrpcServerTest {
   private static final int MUTATIONS = 2_000;
+
+  @Test
+  void theLogDoesNotWarnOfClientsThatLeave() throws Exception {
+    try (RunningServer _ = new RunningServer(Map.of())) {
+      Logger ofStreams = Logger.getLogger("io.grpc.netty.NettyServerHandler");
+      assertFalse(ofStreams.isLoggable(Level.WARNING));
+      assertTrue(ofStreams.isLoggable(Level.SEVERE), "faults are told");
+    }
+  }
 
   @Test
   void sevenCallsOfAnEngine() throws Exception {
