@@ -55,8 +55,8 @@ public final class Invocation {
     return new Style(json, !json && colour(), width());
   }
 
-  /** Returns whether the user hears at once of what is logged while the command runs. */
-  public boolean isToldAtOnce() {
+  /** Returns true if the log is printed at once while the command runs. */
+  public boolean isReportedAtOnce() {
     return session.get("nn.notices") != null;
   }
 

@@ -347,7 +347,7 @@ public final class ServeCommand extends Command {
                 && !entry.reason().isEmpty()
                 && !entry.reason().equals(reported.put(name, entry.reason()));
         // Else the log of the server has said so.
-        if (isNews && !invocation.isToldAtOnce()) {
+        if (isNews && !invocation.isReportedAtOnce()) {
           invocation.err().println("thalamus: model " + name + " is not ready: " + entry.reason());
         }
       }

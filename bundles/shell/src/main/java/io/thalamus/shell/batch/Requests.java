@@ -135,15 +135,14 @@ final class Requests {
     List<String> words = ((List<?>) request.get("words")).stream().map(String::valueOf).toList();
     Script script = new Script(session, errors, () -> false);
     if (Boolean.FALSE.equals(request.get("shell"))) {
-      tellAtOnce(session, errors);
+      reportAtOnce(session, errors);
       Reader input = new InputStreamReader(System.in, StandardCharsets.UTF_8);
       return script(script, session, words, input, false);
     }
     boolean isCommand = request.get("text") == null && request.get("file") == null;
-    if (isCommand && SERVE.contains(words.getFirst())) {
-      // It runs until its process is asked to end: nobody would wait for what went wrong until
-      // then.
-      tellAtOnce(session, errors);
+    if (isCommand && !words.isEmpty() && SERVE.contains(words.getFirst())) {
+      // It runs until its process is asked to end, and nobody reads warnings then.
+      reportAtOnce(session, errors);
       return command(script, session, words, errors);
     }
     try {
@@ -159,13 +158,13 @@ final class Requests {
     }
   }
 
-  private void tellAtOnce(Session session, Consumer<String> errors) {
+  private void reportAtOnce(Session session, Consumer<String> errors) {
     Warnings.to(errors);
-    told(errors);
+    report(errors);
     session.put("nn.notices", errors);
   }
 
-  private void told(Consumer<String> errors) {
+  private void report(Consumer<String> errors) {
     for (String line = warnings.poll(); line != null; line = warnings.poll()) {
       errors.accept(line);
     }
@@ -173,7 +172,7 @@ final class Requests {
 
   /** A component that could not come up says so in the log only, where nobody would look. */
   private void logged(Consumer<String> errors) {
-    told(errors);
+    report(errors);
     if (log == null) {
       return;
     }
