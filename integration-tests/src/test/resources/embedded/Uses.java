@@ -304,6 +304,7 @@ final class Uses {
       System.out.println(ids(thalamus) + " " + digit(digits, samples, 2));
       thalamus.install(cpu);
       System.out.println(ids(thalamus) + " " + digit(digits, samples, 3));
+      System.out.println(failure(() -> thalamus.install(Path.of(args[5]))));
       thalamus.uninstall("simd");
       awaited(() -> !digits.compilation().isReplanning());
       System.out.println(ids(thalamus) + " " + digit(digits, samples, 4));

@@ -305,8 +305,13 @@ class EmbeddedTest {
   @Test
   void devicesOfTheJarAreConfiguredAndReplacedAsBundlesAre() throws Exception {
     Path cpu = ProjectFiles.DISTRIBUTION.resolve("devices/io.thalamus.cpu.jar");
-    Path broken = simdThatImports("no.such.thing");
-    Path late = simdThatImports("io.thalamus.hal;version=\"[9,10)\"");
+    String version;
+    try (JarFile jar = new JarFile(cpu.toFile())) {
+      version = jar.getManifest().getMainAttributes().getValue("Bundle-Version");
+    }
+    Path broken = bundleThatImports("simd", "no.such.thing");
+    Path late = bundleThatImports("simd", "io.thalamus.hal;version=\"[9,10)\"");
+    Path next = bundleThatImports("cpu", "no.such.thing");
     assertEquals(
         List.of(
             "[[cpu], [simd, cpu]] 1",
@@ -318,17 +323,22 @@ class EmbeddedTest {
                 + " io.thalamus.hal than is here",
             "[simd, cpu] 2",
             "[simd, cpu] 3",
+            "BAD_DATA: "
+                + next
+                + " does not start: nothing here has the package no.such.thing; version "
+                + version
+                + ", which was here, serves again",
             "[cpu] 4",
             "[]"),
-        uses(VECTORS, "own", cpu, broken, late));
+        uses(VECTORS, "own", cpu, broken, late, next));
   }
 
-  private Path simdThatImports(String packages) throws IOException {
+  private Path bundleThatImports(String device, String packages) throws IOException {
     Path jar = Files.createTempFile(directory, "broken", ".jar");
     Manifest manifest = new Manifest();
     manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
     manifest.getMainAttributes().putValue("Bundle-ManifestVersion", "2");
-    manifest.getMainAttributes().putValue("Bundle-SymbolicName", "io.thalamus.simd");
+    manifest.getMainAttributes().putValue("Bundle-SymbolicName", "io.thalamus." + device);
     manifest.getMainAttributes().putValue("Import-Package", packages);
     new JarOutputStream(Files.newOutputStream(jar), manifest).close();
     return jar;

@@ -13,6 +13,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.util.concurrent.TimeUnit;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -119,6 +121,35 @@ class InteractiveTest {
     await("inspect cap service", "rows = 4");
     assertEquals(written, Files.getLastModifiedTime(file), "nobody else writes the user's file");
     await("nn:devices", "isolated in process");
+  }
+
+  @Test
+  void anUpdateThatFailsBringsBackTheDeviceThatServed() throws Exception {
+    start("--with", "cpu");
+    await("nn:devices --json", "\"id\":\"cpu\"");
+    type("nn:update cpu '" + cpuThatImports("no.such.thing") + "'");
+    String back = "; version \\S+, which was here, serves again";
+    await("", "cannot be resolved: nothing here has the package no\\.such\\.thing.*" + back);
+    await("nn:devices --json", "\"id\":\"cpu\"");
+    type("nn:update cpu '" + cpuThatImports("org.osgi.framework") + "'");
+    await("", "io\\.thalamus\\.cpu does not start: it brings no device.*" + back);
+    await("nn:devices --json", "\"id\":\"cpu\"");
+    String cpu = SIMD.toString().replace("simd", "cpu");
+    type("nn:update cpu '" + cpu + "'");
+    await("", "updated io\\.thalamus\\.cpu");
+    status = 1;
+  }
+
+  /** A bundle of the name of a device that has nothing inside. */
+  private Path cpuThatImports(String packages) throws IOException {
+    Manifest manifest = new Manifest();
+    manifest.getMainAttributes().putValue("Manifest-Version", "1.0");
+    manifest.getMainAttributes().putValue("Bundle-ManifestVersion", "2");
+    manifest.getMainAttributes().putValue("Bundle-SymbolicName", "io.thalamus.cpu");
+    manifest.getMainAttributes().putValue("Import-Package", packages);
+    Path jar = directory.resolve(packages + ".jar");
+    new JarOutputStream(Files.newOutputStream(jar), manifest).close();
+    return jar;
   }
 
   @Test

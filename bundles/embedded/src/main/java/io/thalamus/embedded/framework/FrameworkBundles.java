@@ -38,6 +38,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.apache.felix.framework.FrameworkFactory;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
@@ -73,8 +74,19 @@ public final class FrameworkBundles implements DeviceBundles {
   private final Framework framework;
   private final BundleContext context;
 
-  /** The digests of the files that were installed, by the bundle: there before its devices are. */
-  private final SortedMap<Long, String> digests = new ConcurrentSkipListMap<>();
+  /** The files that were installed, by the bundle: there before its devices are. */
+  private final SortedMap<Long, Jar> jars = new ConcurrentSkipListMap<>();
+
+  /** The contents of a file. */
+  private record Jar(byte[] bytes, String digest) {
+    static Jar of(byte[] bytes) {
+      return new Jar(bytes, HexFormat.of().formatHex(Digests.sha256().digest(bytes)));
+    }
+
+    InputStream stream() {
+      return new ByteArrayInputStream(bytes);
+    }
+  }
 
   /**
    * Starts a framework.
@@ -211,29 +223,26 @@ public final class FrameworkBundles implements DeviceBundles {
 
   @Override
   public String digest() {
-    return String.join(" ", digests.values());
+    return jars.values().stream().map(Jar::digest).collect(Collectors.joining(" "));
   }
 
   @Override
   public synchronized void install(String name, Path file) throws IOException {
-    byte[] content = Files.readAllBytes(file);
-    String digest = HexFormat.of().formatHex(Digests.sha256().digest(content));
+    Jar jar = Jar.of(Files.readAllBytes(file));
     Bundle present = find(name);
     try {
       if (present == null) {
-        start(
-            context.installBundle(file.toUri().toString(), new ByteArrayInputStream(content)),
-            digest);
+        start(context.installBundle(file.toUri().toString(), jar.stream()), jar);
       } else {
-        update(present, new ByteArrayInputStream(content), digest);
+        update(present, jar, file);
       }
     } catch (BundleException e) {
       throw new IOException(file + " does not start: " + reason(present, e), e);
     }
   }
 
-  private void start(Bundle bundle, String digest) throws IOException {
-    digests.put(bundle.getBundleId(), digest);
+  private void start(Bundle bundle, Jar jar) throws IOException {
+    jars.put(bundle.getBundleId(), jar);
     try {
       bundle.start();
     } catch (BundleException e) {
@@ -243,20 +252,33 @@ public final class FrameworkBundles implements DeviceBundles {
     }
   }
 
-  private void update(Bundle bundle, InputStream stream, String digest)
-      throws BundleException, IOException {
-    bundle.stop();
-    String before = digests.put(bundle.getBundleId(), digest);
-    boolean isUpdated = false;
+  private void update(Bundle bundle, Jar jar, Path file) throws BundleException, IOException {
+    Jar before = jars.get(bundle.getBundleId());
     try {
-      bundle.update(stream);
-      isUpdated = true;
+      replace(bundle, jar);
+    } catch (BundleException e) {
+      if (before == null) {
+        // One of the framework's own, which goes on.
+        jars.remove(bundle.getBundleId());
+        bundle.start();
+        throw e;
+      }
+      String reason = reason(bundle, e);
+      replace(bundle, before);
+      throw new IOException(
+          "%s does not start: %s; version %s, which was here, serves again"
+              .formatted(file, reason, bundle.getVersion()),
+          e);
+    }
+  }
+
+  private void replace(Bundle bundle, Jar jar) throws BundleException, IOException {
+    bundle.stop();
+    jars.put(bundle.getBundleId(), jar);
+    bundle.update(jar.stream());
+    try {
       refresh(bundle);
     } finally {
-      if (!isUpdated) {
-        digests.put(bundle.getBundleId(), before);
-      }
-      // If the update failed, the old one goes on.
       bundle.start();
     }
   }
@@ -289,7 +311,7 @@ public final class FrameworkBundles implements DeviceBundles {
       throw new IOException(reason(bundle, e), e);
     }
     refresh(bundle);
-    digests.remove(bundle.getBundleId());
+    jars.remove(bundle.getBundleId());
   }
 
   /** By reflection: the types are of a bundle, and this class is none of its classes. */

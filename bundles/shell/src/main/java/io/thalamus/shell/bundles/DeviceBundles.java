@@ -6,6 +6,7 @@ import io.thalamus.console.CommandException;
 import io.thalamus.console.Reasons;
 import io.thalamus.hal.DeviceDriver;
 import java.io.BufferedInputStream;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.URI;
@@ -35,6 +36,7 @@ import org.osgi.framework.wiring.FrameworkWiring;
  */
 public final class DeviceBundles {
   private static final String PREFIX = "io.thalamus.";
+  private static final String REFERENCE = "reference:";
   private static final long PATIENCE_SECONDS = 10;
 
   private final BundleContext framework;
@@ -125,7 +127,7 @@ public final class DeviceBundles {
       return installFrom(jar, name, DeviceDriver.ISOLATED_LOCATION);
     }
     // The launcher refers to bundles of the distribution in the same way.
-    return install(name, (named ? "reference:" : "") + jar.toUri(), null);
+    return install(name, (named ? REFERENCE : "") + jar.toUri(), null);
   }
 
   private Path jar(String word) {
@@ -168,10 +170,7 @@ public final class DeviceBundles {
     Bundle bundle = null;
     try {
       bundle = framework.installBundle(location, contents);
-      if (devices(bundle).isEmpty()) {
-        throw new BundleException(
-            name + " brings no device: it lacks the capability " + DeviceDriver.NAMESPACE);
-      }
+      requireDevice(bundle);
       bundle.start();
       return bundle;
     } catch (BundleException e) {
@@ -181,6 +180,13 @@ public final class DeviceBundles {
       CommandException failure = new CommandException(reason(bundle, e), e);
       remove(bundle, failure);
       throw failure;
+    }
+  }
+
+  private static void requireDevice(Bundle bundle) throws BundleException {
+    if (devices(bundle).isEmpty()) {
+      throw new BundleException(
+          "it brings no device: it lacks the capability " + DeviceDriver.NAMESPACE);
     }
   }
 
@@ -204,12 +210,13 @@ public final class DeviceBundles {
 
   /**
    * Replaces a bundle by its file as that is now, or by another one, and lets go of the old
-   * classes.
+   * classes. One that ran is back where the new one does not start.
    *
    * @throws CommandException where there is no such device bundle, or the new one does not start
    */
   public Bundle update(String word, Optional<Path> file) throws InterruptedException {
     Bundle bundle = find(word);
+    Optional<byte[]> before = contents(bundle, file.isPresent());
     try {
       if (file.isPresent()) {
         String name = symbolicName(file.get());
@@ -224,13 +231,52 @@ public final class DeviceBundles {
       } else {
         bundle.update();
       }
-      refresh(bundle);
-      if (bundle.getState() != Bundle.ACTIVE) {
-        bundle.start();
-      }
+      restart(bundle);
       return bundle;
     } catch (BundleException e) {
-      throw new CommandException(reason(bundle, e), e);
+      String reason = reason(bundle, e);
+      if (before.isEmpty()) {
+        throw new CommandException(reason, e);
+      }
+      throw takenBack(bundle, before.get(), reason, e);
+    }
+  }
+
+  /**
+   * Returns the contents of a bundle that runs, if its own file is not the one that was changed.
+   */
+  private static Optional<byte[]> contents(Bundle bundle, boolean hasFile) {
+    boolean isRead = hasFile || !bundle.getLocation().startsWith(REFERENCE);
+    if (bundle.getState() != Bundle.ACTIVE || !isRead) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(BundleContents.of(bundle));
+    } catch (IOException unreadable) {
+      return Optional.empty(); // then an update is as good as the new bundle
+    }
+  }
+
+  /** Brings back what a bundle was; returns why the other one did not stay. */
+  private CommandException takenBack(
+      Bundle bundle, byte[] before, String reason, BundleException cause)
+      throws InterruptedException {
+    try {
+      bundle.update(new ByteArrayInputStream(before));
+      restart(bundle);
+      return new CommandException(
+          reason + "; version " + bundle.getVersion() + ", which was here, serves again", cause);
+    } catch (BundleException e) {
+      cause.addSuppressed(e);
+      return new CommandException(reason, cause);
+    }
+  }
+
+  private void restart(Bundle bundle) throws BundleException, InterruptedException {
+    refresh(bundle);
+    requireDevice(bundle);
+    if (bundle.getState() != Bundle.ACTIVE) {
+      bundle.start();
     }
   }
 
