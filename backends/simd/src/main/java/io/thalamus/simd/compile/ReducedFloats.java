@@ -172,7 +172,7 @@ final class ReducedFloats extends UnitStep {
     }
   }
 
-  private static void sumRows(
+  private void sumRows(
       Frame frame, float[] in, int from, int distance, int rows, float[] out, int to, int count) {
     if (count >= Lanes.COUNT && !frame.isScalar) {
       Lanes.sumRows(in, from, distance, rows, out, to, count);
@@ -184,9 +184,7 @@ final class ReducedFloats extends UnitStep {
       addRows(in, from + row * distance, distance, out, to, count);
     }
     for (; row < rows; row++) {
-      for (int i = 0; i < count; i++) {
-        out[to + i] += in[from + row * distance + i];
-      }
+      add(in, from + row * distance, out, to, count);
     }
   }
 

@@ -223,9 +223,9 @@ public final class Finding {
   /**
    * Constant indexes whose distances are equal, one after the other.
    *
-   * @param first the place of the first index
+   * @param place of the first index among all
    */
-  private record Line(int first, int count, int step) {}
+  private record Line(int place, int index, int count, int step) {}
 
   /**
    * The lines of an operation.
@@ -267,7 +267,7 @@ public final class Finding {
             && indexes[end] - indexes[end - 1] == step) {
           end++;
         }
-        lines.add(new Line(first, end - first, step));
+        lines.add(new Line(first, indexes[first], end - first, step));
       }
       return lines;
     }
@@ -412,57 +412,54 @@ public final class Finding {
     int[] indexes = operation.view().input(lookup.indexInput()).int32s();
     Lines byGroup = Lines.ofGroups(indexes, lookup);
     Lines byLine = Lines.ofAll(indexes, lookup, size);
-    Place source = operands.input(lookup.valueInput());
     if (byLine.calls() < byGroup.calls()) {
-      copyLines(byLine, indexes, lookup, size, source, operands.output(), program);
+      copyLines(byLine.lines(), lookup, size, operands, program);
     } else {
-      copyGroups(byGroup, indexes, lookup, size, source, operands.output(), program);
+      copyGroups(byGroup.lines(), lookup, size, operands, program);
     }
   }
 
   /** Copies for each group the rows of each line. */
   private static void copyGroups(
-      Lines lines,
-      int[] indexes,
+      List<Line> lines,
       Lookup lookup,
       int size,
-      Place from,
-      Place to,
+      Lowering.Operands operands,
       ProgramBuilder program) {
     int row = lookup.rowLength() * size;
+    Place from = operands.input(lookup.valueInput());
     for (int outer = 0; outer < lookup.outer(); outer++) {
-      for (Line line : lines.lines()) {
+      for (Line line : lines) {
         int step = line.count() == 1 ? 0 : Math.toIntExact((long) line.step() * row);
         program.call(
             new Strided(size, lookup.rowLength(), size, size, step, row),
             line.count(),
-            from.at(((long) outer * lookup.rows() + indexes[line.first()]) * row),
-            to.at(((long) outer * indexes.length + line.first()) * row));
+            from.at(((long) outer * lookup.rows() + line.index()) * row),
+            operands.output().at(((long) outer * lookup.indexes() + line.place()) * row));
       }
     }
   }
 
   /** Copies each line for all groups: its elements, where rows have one, or its bytes. */
   private static void copyLines(
-      Lines lines,
-      int[] indexes,
+      List<Line> lines,
       Lookup lookup,
       int size,
-      Place from,
-      Place to,
+      Lowering.Operands operands,
       ProgramBuilder program) {
     int row = lookup.rowLength() * size;
-    for (Line line : lines.lines()) {
+    for (Line line : lines) {
       int elements = line.count() * lookup.rowLength();
       int step = lookup.rowLength() == 1 && line.count() > 1 ? line.step() : 1;
       // A line that goes back begins at its last index.
-      int first = step < 0 ? line.first() + line.count() - 1 : line.first();
+      int index = step < 0 ? line.index() + step * (line.count() - 1) : line.index();
       program.callInParts(
-          new Strided(size, elements, step * size, size, lookup.rows() * row, indexes.length * row),
+          new Strided(
+              size, elements, step * size, size, lookup.rows() * row, lookup.indexes() * row),
           lookup.outer(),
           Lines.groups((long) elements * size),
-          from.at((long) indexes[first] * row),
-          to.at((long) line.first() * row));
+          operands.input(lookup.valueInput()).at((long) index * row),
+          operands.output().at((long) line.place() * row));
     }
   }
 }
