@@ -58,6 +58,7 @@ final class Uses {
       case "inputs" -> inputs(samples);
       case "devices" -> devices(samples, Path.of(args[2]));
       case "onnx" -> onnx();
+      case "ahead" -> ahead();
       case "settings" -> settings(samples, Path.of(args[2]));
       case "own" -> own(samples, args);
       case "stored" -> stored(samples);
@@ -219,6 +220,12 @@ final class Uses {
 
   private static List<String> ids(Thalamus thalamus) {
     return thalamus.devices().stream().map(device -> device.id()).toList();
+  }
+
+  private static void ahead() throws Exception {
+    Thalamus.start().close();
+    System.out.println(
+        awaited(() -> threads().stream().noneMatch(each -> each.getName().endsWith("-probe"))));
   }
 
   private static Set<Thread> threads() {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.File;
 import java.io.IOException;
@@ -192,6 +193,36 @@ class EmbeddedTest {
         assertEquals(installs, !classes.isEmpty(), classes::toString);
       }
     }
+  }
+
+  /** Without a network: a thread loads what the first one will need, in whatever order it can. */
+  @Test
+  void theClassesOfAFirstInferenceAreLoadedAhead() throws Exception {
+    assumeTrue(mayRunX86(), "it is the list of x86");
+    Path loaded = directory.resolve("loaded");
+    Outcome outcome =
+        java(
+            "-XX:ActiveProcessorCount=2",
+            "-Xlog:class+load:file=" + loaded + "::filecount=0",
+            "-cp",
+            jar().toString(),
+            USES.toString(),
+            "ahead",
+            SAMPLES.toString());
+    assertEquals(List.of("true"), outcome.out(), outcome::err);
+    Set<String> listed = new TreeSet<>();
+    try (JarFile embedded = new JarFile(jar().toFile())) {
+      text(embedded, "META-INF/thalamus/first-classes.txt").lines().forEach(listed::add);
+    }
+    assertTrue(listed.contains("io.thalamus.x86.X86PreparedModel"), listed::toString);
+    Pattern name = Pattern.compile("(io\\.thalamus\\.\\S+) source: ");
+    Set<String> missing = new TreeSet<>(listed);
+    name.matcher(Files.readString(loaded))
+        .results()
+        .map(it -> it.group(1))
+        .forEach(missing::remove);
+    assertEquals(
+        Set.of(), missing, "to write the list: integration-tests/run opening --write-classes");
   }
 
   @Test

@@ -90,7 +90,10 @@ public final class Container implements AutoCloseable {
 
   private volatile DeviceBundles bundles;
 
-  /** Looks at the machine beside all else, and links what the first model is read with. */
+  /**
+   * Looks at the machine beside all else, links what the first model is read with, and loads the
+   * classes of a first inference.
+   */
   public static CompletableFuture<Machine> probe() {
     return CompletableFuture.supplyAsync(
         Machine::probe,
@@ -102,6 +105,7 @@ public final class Container implements AutoCloseable {
                     () -> {
                       probe.run();
                       linkAccess();
+                      FirstClasses.load();
                     }));
   }
 

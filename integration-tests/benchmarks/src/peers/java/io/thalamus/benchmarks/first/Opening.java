@@ -54,13 +54,22 @@ public final class Opening {
 
   private Opening() {}
 
-  /** Takes the names of networks; without any, MobileNetV2 and ResNet-50. */
+  /**
+   * Takes the names of networks; without any, MobileNetV2 and ResNet-50. With {@code
+   * --write-classes} alone it writes which classes a first inference needs.
+   */
   public static void main(String[] arguments) throws Exception {
     List<String> names =
         arguments.length == 0 ? List.of("mobilenet_v2", "resnet_50") : List.of(arguments);
     Path folder = Files.createTempDirectory("thalamus-opening");
     try {
       FreshProgram ours = FreshProgram.ofThalamus("Opens", THALAMUS, folder);
+      if (names.equals(List.of("--write-classes"))) {
+        Path file = folder.resolve("mobilenet_v2.tflite");
+        TfliteFile.write(Zoo.network("mobilenet_v2"), file);
+        FirstClasses.write(ours, folder, file.getFileName().toString(), "0");
+        return;
+      }
       FreshProgram peer =
           FreshProgram.ofPeer(
               "onnxruntime", "onnxruntime-[0-9].*", OnnxRuntimeNetwork.class, folder);
