@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.console;
 
+import java.util.Collection;
+
 /**
  * The failure of a command. The message is one line that says what is wrong and what to do.
  * Unchecked, since it passes through all that a command calls up to the shell.
@@ -25,6 +27,19 @@ public final class CommandException extends RuntimeException {
   private CommandException(String message, int exitStatus, Throwable cause) {
     super(message, cause);
     this.exitStatus = exitStatus;
+  }
+
+  /**
+   * Returns the failure of a command that names a device that is not here.
+   *
+   * @param message what is missing
+   * @param devices the names that the command would have taken
+   */
+  public static CommandException missing(String message, Collection<String> devices) {
+    return new CommandException(
+        devices.isEmpty()
+            ? message + "; none is here, nn:install adds one"
+            : message + "; there are: " + String.join(", ", devices));
   }
 
   /** Returns the failure of a command that was called wrongly; says what to write instead. */

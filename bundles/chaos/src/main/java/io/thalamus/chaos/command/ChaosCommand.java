@@ -123,8 +123,7 @@ public final class ChaosCommand extends Command {
       return injectors.find(device).get().status();
     }
     if (!injectors.devices().contains(device)) {
-      throw new CommandException(
-          "no device " + device + "; there are: " + String.join(", ", injectors.devices()));
+      throw CommandException.missing("no device " + device, injectors.devices());
     }
     return FaultStatus.NONE;
   }
@@ -138,7 +137,9 @@ public final class ChaosCommand extends Command {
   private FaultInjector injector(String device) {
     try {
       return injectors.takeOver(device);
-    } catch (NoSuchElementException | BundleException e) {
+    } catch (NoSuchElementException e) {
+      throw CommandException.missing("no device " + device, injectors.devices());
+    } catch (BundleException e) {
       throw new CommandException(e.getMessage(), e);
     }
   }

@@ -37,12 +37,13 @@ class ChaosCommandTest {
 
   private final FaultInjector injector = new FaultInjector(ServiceSwitch.NONE, "test-faults");
   private boolean isTakenOver;
+  private List<String> devices = List.of("cpu", "npu");
 
   private final Injectors injectors =
       new Injectors() {
         @Override
         public List<String> devices() {
-          return List.of("cpu", "npu");
+          return devices;
         }
 
         @Override
@@ -127,6 +128,14 @@ class ChaosCommandTest {
     assertFails("nn:chaos npu script bad.txt", 1, "bad.txt, line 2: what is \"explode\"?");
     Files.write(directory.resolve("binary"), new byte[] {(byte) 0xFF, 0, (byte) 0x80});
     assertFails("nn:chaos npu script binary", 1, "binary is no text");
+  }
+
+  @Test
+  void whereNoDeviceIsHereTheRemedyIsNamed() {
+    devices = List.of();
+    for (String words : List.of("hang", "status")) {
+      assertFails("nn:chaos gpu " + words, 1, "no device gpu; none is here, nn:install adds one");
+    }
   }
 
   @ParameterizedTest

@@ -328,13 +328,11 @@ public final class DeviceBundles {
                 + " brings no device; Felix's own update and uninstall do that to any bundle");
       }
     }
-    throw new CommandException(
-        "no device bundle " + word + " is installed; there are: " + names(here()));
+    throw CommandException.missing("no device bundle " + word + " is installed", names(here()));
   }
 
-  private static String names(List<Bundle> bundles) {
-    return String.join(
-        ", ", bundles.stream().flatMap(bundle -> devices(bundle).stream()).sorted().toList());
+  private static List<String> names(List<Bundle> bundles) {
+    return bundles.stream().flatMap(bundle -> devices(bundle).stream()).sorted().toList();
   }
 
   /** Without it the old class loader would live on, and the old classes with it. */

@@ -120,9 +120,8 @@ public final class PlanCommand extends Command {
           others.add(device);
         }
       } else if (!here.contains(device)) {
-        throw new CommandException(
-            "--what-if %s: no device %s serves; there are: %s"
-                .formatted(change, device, String.join(", ", here)));
+        throw CommandException.missing(
+            "--what-if %s: no device %s serves".formatted(change, device), here);
       } else {
         devices.remove(device);
       }

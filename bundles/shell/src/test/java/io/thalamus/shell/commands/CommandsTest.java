@@ -545,6 +545,10 @@ class CommandsTest {
     assertThrows(CommandException.class, () -> terminal.type("nn:plan quant.tflite --what-if cpu"));
     assertThrows(
         CommandException.class, () -> terminal.type("nn:plan quant.tflite --what-if '-cpu,-simd'"));
+    networks.devices = List.of();
+    assertFails(
+        "--what-if -npu: no device npu serves; none is here, nn:install adds one",
+        "nn:plan quant.tflite --what-if -npu");
   }
 
   @Test

@@ -95,11 +95,7 @@ public final class CertifyCommand extends Command {
     Map<String, ServiceReference<Device>> devices = devices();
     ServiceReference<Device> reference = devices.get(invocation.operand());
     if (reference == null) {
-      throw new CommandException(
-          "no device "
-              + invocation.operand()
-              + "; there are: "
-              + String.join(", ", devices.keySet()));
+      throw CommandException.missing("no device " + invocation.operand(), devices.keySet());
     }
     List<ServiceReference<Device>> held = new ArrayList<>();
     try {

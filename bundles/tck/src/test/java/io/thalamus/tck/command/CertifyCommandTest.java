@@ -13,13 +13,18 @@ import io.thalamus.console.text.Style;
 import io.thalamus.tck.certify.CertificationReport;
 import io.thalamus.tck.certify.Finding;
 import io.thalamus.vectors.Outcome;
+import java.io.InputStream;
 import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
+import org.apache.felix.gogo.runtime.CommandProcessorImpl;
+import org.apache.felix.gogo.runtime.threadio.ThreadIOImpl;
 import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.Descriptor;
 import org.junit.jupiter.api.Assertions;
 import org.junit.jupiter.api.Test;
+import org.osgi.framework.BundleContext;
 
 class CertifyCommandTest {
   private final CertifyCommand command = new CertifyCommand(null);
@@ -73,5 +78,23 @@ class CertifyCommandTest {
       assertEquals(2, e.exitStatus());
       assertTrue(e.getMessage().endsWith(usage), e.getMessage());
     }
+  }
+
+  @Test
+  void whereNoDeviceIsHereTheRemedyIsNamed() {
+    BundleContext context =
+        (BundleContext)
+            Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {BundleContext.class},
+                (_, _, _) -> List.of());
+    CertifyCommand alone = new CertifyCommand(context);
+    CommandSession session =
+        new CommandProcessorImpl(new ThreadIOImpl())
+            .createSession(InputStream.nullInputStream(), System.out, System.err);
+    CommandException e =
+        Assertions.assertThrows(
+            CommandException.class, () -> alone.certify(session, new String[] {"cpu"}));
+    assertEquals("no device cpu; none is here, nn:install adds one", e.getMessage());
   }
 }
