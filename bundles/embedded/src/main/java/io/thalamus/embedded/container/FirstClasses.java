@@ -2,24 +2,29 @@
 package io.thalamus.embedded.container;
 
 import io.thalamus.x86.code.Machine;
+import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The classes of a first inference on {@code x86}, from the end of a start to its result. A JVM
- * takes a tenth of a millisecond and more for each; a thread that loads them beside the one that
- * will need them makes a first result come a tenth earlier. {@code integration-tests/run opening
- * --write-classes} writes their names. Stateless.
+ * The classes that a first inference on {@code x86} needs after the devices are made. A thread
+ * loads them while others start Thalamus and open the network: the JVM takes a tenth of a
+ * millisecond and more for each. {@code integration-tests/run opening --write-classes} writes the
+ * list. Stateless.
  */
 final class FirstClasses {
   private static final String NAMES = "first-classes.txt";
 
+  // Options by which the JVM has an archive of the program's classes.
+  private static final String AOT_CACHE = "-XX:AOTCache";
+  private static final String SHARED_ARCHIVE = "-XX:SharedArchiveFile";
+
   private FirstClasses() {}
 
-  /** Loads them, where there is a processor for that. */
+  /** Loads them, where there is a processor for that, unless the JVM has them in an archive. */
   static void load() {
-    if (Machine.isForeign() || Runtime.getRuntime().availableProcessors() == 1) {
+    if (Machine.isForeign() || Runtime.getRuntime().availableProcessors() == 1 || hasArchive()) {
       return;
     }
     try (InputStream names = Container.open(NAMES)) {
@@ -27,17 +32,32 @@ final class FirstClasses {
         load(name);
       }
     } catch (IOException e) {
-      // Nothing is missing without the list but time.
+      // Without the list, each class is loaded when it is needed.
+    }
+  }
+
+  private static boolean hasArchive() {
+    try (InputStream options = new FileInputStream("/proc/self/cmdline")) {
+      String all =
+          new String(options.readAllBytes(), StandardCharsets.ISO_8859_1)
+              + System.getenv("JDK_JAVA_OPTIONS")
+              + System.getenv("JAVA_TOOL_OPTIONS");
+      return all.contains(AOT_CACHE) || all.contains(SHARED_ARCHIVE);
+    } catch (IOException e) {
+      return false;
     }
   }
 
   private static void load(String name) {
     try {
-      // The question for its constructors has the JVM verify the class. To initialize it here is no
-      // choice: another order than that of the code can block two threads.
+      // The JVM verifies a class when it is asked for the constructors. The class is not
+      // initialized
+      // here: two threads that initialize in different orders can block each other.
       FirstClasses.class.getClassLoader().loadClass(name).getDeclaredConstructors();
-    } catch (ClassNotFoundException | LinkageError e) {
-      // A device has a constructor for a framework, which is not here; all else shows when needed.
+    } catch (ClassNotFoundException | LinkageError | IllegalStateException e) {
+      // The devices have constructors for a framework, which is not here, and a program's loader
+      // may
+      // have been closed meanwhile. If anything else is missing, whoever needs it fails.
     }
   }
 }
