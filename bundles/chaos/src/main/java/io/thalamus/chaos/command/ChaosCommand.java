@@ -123,9 +123,13 @@ public final class ChaosCommand extends Command {
       return injectors.find(device).get().status();
     }
     if (!injectors.devices().contains(device)) {
-      throw CommandException.missing("no device " + device, injectors.devices());
+      throw missing(device);
     }
     return FaultStatus.NONE;
+  }
+
+  private CommandException missing(String device) {
+    return CommandException.missing("no device " + device, injectors.devices());
   }
 
   private FaultStatus add(String device, FaultPlan plan) {
@@ -138,7 +142,7 @@ public final class ChaosCommand extends Command {
     try {
       return injectors.takeOver(device);
     } catch (NoSuchElementException e) {
-      throw CommandException.missing("no device " + device, injectors.devices());
+      throw missing(device);
     } catch (BundleException e) {
       throw new CommandException(e.getMessage(), e);
     }

@@ -91,8 +91,7 @@ public final class FaultyServices implements Injectors {
     ServiceReference<Device> reference = references().get(id);
     Bundle bundle = reference == null ? null : reference.getBundle();
     if (bundle == null) {
-      throw new NoSuchElementException(
-          "no device " + id + "; there are: " + String.join(", ", devices()));
+      throw new NoSuchElementException("no device " + id);
     }
     if (bundle.getBundleId() == Constants.SYSTEM_BUNDLE_ID) {
       throw new BundleException(id + " belongs to the framework itself, which cannot be restarted");

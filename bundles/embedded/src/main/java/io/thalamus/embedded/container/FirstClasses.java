@@ -50,14 +50,12 @@ final class FirstClasses {
 
   private static void load(String name) {
     try {
-      // The JVM verifies a class when it is asked for the constructors. The class is not
-      // initialized
+      // The JVM verifies a class when it is asked for the constructors. Nothing is initialized
       // here: two threads that initialize in different orders can block each other.
       FirstClasses.class.getClassLoader().loadClass(name).getDeclaredConstructors();
     } catch (ClassNotFoundException | LinkageError | IllegalStateException e) {
-      // The devices have constructors for a framework, which is not here, and a program's loader
-      // may
-      // have been closed meanwhile. If anything else is missing, whoever needs it fails.
+      // The devices have constructors for a framework, which is not here, and a program may have
+      // closed its loader meanwhile. If anything else is missing, whoever needs it fails.
     }
   }
 }
