@@ -41,6 +41,13 @@ public final class Session extends CommandSessionImpl {
     put("quit", exit);
   }
 
+  /** Ends the session, and with it what others report there: a container that stops logs more. */
+  @Override
+  public void close() {
+    put("nn.notices", null);
+    super.close();
+  }
+
   /** Takes another channel for what is typed. */
   void input(ReadableByteChannel channel) {
     channels[0] = channel;

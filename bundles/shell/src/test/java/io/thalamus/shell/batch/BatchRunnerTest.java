@@ -2,6 +2,7 @@
 package io.thalamus.shell.batch;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.thalamus.shell.session.Kept;
@@ -36,6 +37,8 @@ class BatchRunnerTest {
   private final ByteArrayOutputStream err = new ByteArrayOutputStream();
   private ThreadIOImpl streams;
   private BatchRunner runner;
+  private CommandSession server;
+  private boolean hadNotices;
 
   /** Commands as a bundle would bring them. */
   public final class Commands {
@@ -59,6 +62,11 @@ class BatchRunnerTest {
     public String load() {
       System.getLogger("io.thalamus.test").log(System.Logger.Level.WARNING, "no {0}", "room");
       return "loaded";
+    }
+
+    public void serve(CommandSession session) {
+      server = session;
+      hadNotices = session.get("nn.notices") != null;
     }
 
     public String first() {
@@ -106,6 +114,7 @@ class BatchRunnerTest {
       processor.addCommand("nn", commands, name);
     }
     processor.addCommand("nn", commands, "load");
+    processor.addCommand("nn", commands, "serve");
     runner = new BatchRunner(processor, new EmptyLog(), null, null, Kept.in(storage));
   }
 
@@ -136,6 +145,14 @@ class BatchRunnerTest {
 
   private String err() {
     return err.toString(StandardCharsets.UTF_8);
+  }
+
+  /** A container that stops behind its server logs errors that nobody can do anything about. */
+  @Test
+  void nothingIsReportedOnceAServerHasEnded() {
+    assertEquals(0, run("serve"), this::err);
+    assertTrue(hadNotices);
+    assertNull(server.get("nn.notices"));
   }
 
   @Test
