@@ -23,6 +23,9 @@ import java.util.Optional;
 public final class FileLocks {
   private static final long LONGEST_PAUSE_MILLIS = 20;
 
+  /** The byte behind all that is locked, which no file has. */
+  private static final long GATE = Long.MAX_VALUE - 1;
+
   private FileLocks() {}
 
   /**
@@ -49,7 +52,8 @@ public final class FileLocks {
   }
 
   /**
-   * Waits for a lock on the whole of a file that excludes all others.
+   * Waits for a lock on the whole of a file that excludes all others. A process that waits is
+   * served before one that has just released the lock and asks again.
    *
    * @param file for messages
    * @return the lock, which its caller releases
@@ -59,9 +63,18 @@ public final class FileLocks {
   public static FileLock lock(FileChannel channel, Path file, Duration patience)
       throws IOException {
     long start = System.nanoTime();
+    // Nobody overtakes the holder of the gate, which alone waits for the rest.
+    try (FileLock _ = await(channel, GATE, 1, file, start, patience)) {
+      return await(channel, 0, GATE, file, start, patience);
+    }
+  }
+
+  private static FileLock await(
+      FileChannel channel, long position, long size, Path file, long start, Duration patience)
+      throws IOException {
     long pauseMillis = 1;
     while (true) {
-      Optional<FileLock> lock = tryLock(channel, 0, Long.MAX_VALUE, false);
+      Optional<FileLock> lock = tryLock(channel, position, size, false);
       if (lock.isPresent()) {
         return lock.get();
       }

@@ -12,12 +12,16 @@ import java.nio.channels.FileLock;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Locks within this process, which meet as those of two frameworks do. */
 class FileLocksTest {
   private static final Duration SHORT = Duration.ofMillis(30);
+  private static final Duration LONG = Duration.ofMinutes(1);
 
   @TempDir Path directory;
 
@@ -38,6 +42,36 @@ class FileLocksTest {
       assertThrows(IOException.class, () -> FileLocks.lock(two, directory, SHORT));
       lock.release();
       FileLocks.lock(two, directory, SHORT).release();
+    }
+  }
+
+  @Test
+  void aWaiterIsServedBeforeTheLastHolder() throws Exception {
+    List<String> order = Collections.synchronizedList(new ArrayList<>());
+    try (FileChannel one = open();
+        FileChannel two = open();
+        FileChannel other = open()) {
+      FileLock held = FileLocks.lock(one, directory, LONG);
+      Thread waiting =
+          Thread.ofPlatform()
+              .start(
+                  () -> {
+                    try (FileLock _ = FileLocks.lock(two, directory, LONG)) {
+                      order.add("waiter");
+                    } catch (IOException e) {
+                      order.add(e.toString());
+                    }
+                  });
+      while (waiting.getState() != Thread.State.TIMED_WAITING) {
+        Thread.onSpinWait();
+      }
+      held.release();
+      try (FileLock _ = FileLocks.lock(one, directory, LONG)) {
+        order.add("last holder");
+      }
+      waiting.join();
+      assertEquals(List.of("waiter", "last holder"), order);
+      assertTrue(FileLocks.tryLock(other, 0, Long.MAX_VALUE, false).isPresent(), "all released");
     }
   }
 
