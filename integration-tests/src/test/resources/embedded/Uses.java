@@ -59,6 +59,7 @@ final class Uses {
       case "devices" -> devices(samples, Path.of(args[2]));
       case "onnx" -> onnx();
       case "ahead" -> ahead();
+      case "versions" -> versions(Path.of(args[2]));
       case "settings" -> settings(samples, Path.of(args[2]));
       case "own" -> own(samples, args);
       case "stored" -> stored(samples);
@@ -272,6 +273,13 @@ final class Uses {
   }
 
   /** A device whose settings change leaves and comes back with them. */
+  private static void versions(Path npu) throws Exception {
+    try (Thalamus thalamus = Thalamus.start()) {
+      thalamus.install(npu);
+      thalamus.devices().forEach(it -> System.out.println(it.id() + " " + it.info().version()));
+    }
+  }
+
   private static void settings(Path samples, Path npu) throws Exception {
     List<Boolean> here = new CopyOnWriteArrayList<>();
     try (Thalamus thalamus = Thalamus.start();

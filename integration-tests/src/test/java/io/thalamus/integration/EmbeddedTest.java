@@ -55,9 +55,13 @@ class EmbeddedTest {
   }
 
   private Outcome java(String... arguments) throws IOException, InterruptedException {
+    return java(Path.of(System.getProperty("java.home")), arguments);
+  }
+
+  private Outcome java(Path home, String... arguments) throws IOException, InterruptedException {
     Path temporary = Files.createDirectories(directory.resolve("temporary"));
     List<String> words = new ArrayList<>();
-    words.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    words.add(home.resolve("bin/java").toString());
     words.add("-Djava.io.tmpdir=" + temporary);
     words.addAll(List.of(arguments));
     ProcessBuilder builder = new ProcessBuilder(words).directory(directory.toFile());
@@ -384,19 +388,81 @@ class EmbeddedTest {
   @Test
   void compilationsOfABundleAreTakenByTheSameBundleAlone() throws Exception {
     Path npu = ProjectFiles.DISTRIBUTION.resolve("devices/io.thalamus.npu.jar");
-    Path other = directory.resolve("other.jar");
-    try (JarFile jar = new JarFile(npu.toFile());
-        JarOutputStream out =
-            new JarOutputStream(Files.newOutputStream(other), jar.getManifest())) {
+    Path other;
+    try (JarFile jar = new JarFile(npu.toFile())) {
+      other = copy(npu, jar.getManifest(), "another");
+    }
+    assertEquals(List.of("false 8", "true 8", "false 8"), uses(VECTORS, "bundles", npu, other));
+  }
+
+  private Path copy(Path original, Manifest manifest, String more) throws IOException {
+    Path copy = directory.resolve("other.jar");
+    try (JarFile jar = new JarFile(original.toFile());
+        JarOutputStream out = new JarOutputStream(Files.newOutputStream(copy), manifest)) {
       for (JarEntry entry : Collections.list(jar.entries())) {
         if (!entry.getName().equals(JarFile.MANIFEST_NAME)) {
           out.putNextEntry(new JarEntry(entry.getName()));
           jar.getInputStream(entry).transferTo(out);
         }
       }
-      out.putNextEntry(new JarEntry("another"));
+      out.putNextEntry(new JarEntry(more));
     }
-    assertEquals(List.of("false 8", "true 8", "false 8"), uses(VECTORS, "bundles", npu, other));
+    return copy;
+  }
+
+  /** Stored times are kept by version: another one of the program has the same kernels. */
+  @Test
+  void devicesHaveTheirVersionInAJarWithAllClassesInOne() throws Exception {
+    Path npu = ProjectFiles.DISTRIBUTION.resolve("devices/io.thalamus.npu.jar");
+    List<String> versions = uses(VECTORS, "versions", npu);
+    assertEquals(3, versions.size());
+    Manifest manifest = new Manifest();
+    manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
+    manifest.getMainAttributes().put(Attributes.Name.IMPLEMENTATION_TITLE, "shop");
+    manifest.getMainAttributes().put(Attributes.Name.IMPLEMENTATION_VERSION, "7.3");
+    Path program = copy(jar(), manifest, "Shop.class");
+    Outcome outcome =
+        java(
+            VECTORS,
+            "-cp",
+            program.toString(),
+            USES.toString(),
+            "versions",
+            SAMPLES.toString(),
+            npu.toString());
+    assertEquals(versions, outcome.out(), outcome::err);
+  }
+
+  /** The modules that the page names are enough, and one that is missing is named. */
+  @Test
+  void anImageOfTheJdkNeedsModules() throws Exception {
+    Path classes = directory.resolve("classes");
+    tool("javac", "-cp", jar().toString(), "-d", classes.toString(), USES.toString());
+    List<String> program =
+        List.of(
+            "-cp",
+            classes + ":" + jar(),
+            "Uses",
+            "versions",
+            SAMPLES.toString(),
+            ProjectFiles.DISTRIBUTION.resolve("devices/io.thalamus.npu.jar").toString());
+    Path less = directory.resolve("less");
+    tool("jlink", "--add-modules", "java.base", "--output", less.toString());
+    Outcome refused = java(less, program.toArray(String[]::new));
+    assertTrue(
+        refused.err().contains("Exception: this JVM has no module jdk.jfr: name it to jlink"),
+        refused::err);
+    Path enough = directory.resolve("enough");
+    tool("jlink", "--add-modules", "jdk.jfr,java.xml", "--output", enough.toString());
+    Outcome outcome = java(enough, program.toArray(String[]::new));
+    assertEquals(2, outcome.out().size(), outcome::err);
+  }
+
+  private static void tool(String name, String... arguments) {
+    StringWriter said = new StringWriter();
+    PrintWriter writer = new PrintWriter(said);
+    int status = ToolProvider.findFirst(name).orElseThrow().run(writer, writer, arguments);
+    assertEquals(0, status, said::toString);
   }
 
   /** As a module, the program names what it needs, in the place of the JVM's option. */
@@ -431,20 +497,14 @@ class EmbeddedTest {
         }
         """);
     Path classes = directory.resolve("classes");
-    StringWriter said = new StringWriter();
-    int status =
-        ToolProvider.findFirst("javac")
-            .orElseThrow()
-            .run(
-                new PrintWriter(said),
-                new PrintWriter(said),
-                "-p",
-                jar().toString(),
-                "-d",
-                classes.toString(),
-                module.toString(),
-                program.toString());
-    assertEquals(0, status, said::toString);
+    tool(
+        "javac",
+        "-p",
+        jar().toString(),
+        "-d",
+        classes.toString(),
+        module.toString(),
+        program.toString());
     Outcome outcome =
         java(
             "-p",

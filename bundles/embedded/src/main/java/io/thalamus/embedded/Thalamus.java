@@ -52,7 +52,7 @@ public final class Thalamus implements AutoCloseable {
    * JVM.
    *
    * @throws NeuralNetworksException with UNMAPPABLE if the temporary folder cannot be written,
-   *     OP_FAILED if the jar is damaged
+   *     OP_FAILED if the jar is damaged or the JVM lacks a module
    */
   public static Thalamus start() throws NeuralNetworksException {
     return start(Optional.empty());
@@ -135,6 +135,8 @@ public final class Thalamus implements AutoCloseable {
       switch (e.getCause()) {
         case IOException io -> throw io;
         case RuntimeException unchecked -> throw unchecked;
+        case NoClassDefFoundError missing when missing.getMessage().startsWith("jdk/jfr/") ->
+            throw new IOException("this JVM has no module jdk.jfr: name it to jlink", missing);
         default -> throw new IOException(e.getCause());
       }
     } finally {

@@ -61,6 +61,7 @@ import java.util.zip.ZipException;
  * such bundles. Thread-safe; owned by one {@code Thalamus}.
  */
 public final class Container implements AutoCloseable {
+  private static final String TITLE = "Thalamus embedded";
   private static final String VECTORS = "jdk.incubator.vector";
   private static final String RUNTIME = "io.thalamus.runtime";
 
@@ -163,11 +164,12 @@ public final class Container implements AutoCloseable {
 
   /** Returns the version that devices have, which is that of the bundles inside. */
   private static String version() throws IOException {
-    // What the class loader has read already; not all class loaders do.
-    String version = Container.class.getPackage().getImplementationVersion();
-    return version == null
-        ? manifest("hal").getMainAttributes().getValue("Bundle-Version")
-        : version;
+    // What the class loader has read already; not all class loaders do. In a jar with all classes in
+    // one it is the program's.
+    Package read = Container.class.getPackage();
+    return TITLE.equals(read.getImplementationTitle()) && read.getImplementationVersion() != null
+        ? read.getImplementationVersion()
+        : manifest("hal").getMainAttributes().getValue("Bundle-Version");
   }
 
   private static boolean hasVectors() {
