@@ -3,6 +3,7 @@ package io.thalamus.grpc.server;
 
 import io.grpc.Metadata;
 import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 import io.thalamus.grpc.wire.MessageWriter;
 import io.thalamus.grpc.wire.WireException;
 import io.thalamus.serving.Failure;
@@ -26,6 +27,11 @@ final class Failures {
 
   /** Returns the failure of a message that cannot be read. */
   static ServingException unreadable(IOException e) {
+    if (e.getCause() instanceof StatusRuntimeException large
+        && large.getStatus().getCode() == Status.Code.RESOURCE_EXHAUSTED) {
+      String message = ServingException.line(e.getMessage());
+      return new ServingException(Failure.TOO_LARGE, message, Optional.empty(), e);
+    }
     String what = e instanceof WireException ? "the message is damaged: " : "the message is lost: ";
     return new ServingException(
         Failure.INVALID_ARGUMENT,

@@ -27,21 +27,29 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.security.GeneralSecurityException;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.logging.Logger;
+import java.util.stream.Stream;
 
 /** A server of the protocol that listens. Thread-safe. */
 final class GrpcServer implements HttpServer, AutoCloseable {
   private static final System.Logger LOG = System.getLogger(GrpcServer.class.getPackageName());
 
-  /** Warns of each call whose client leaves while it is answered: kept, so that it stays silent. */
-  private static final Logger LEFT_CALLS = Logger.getLogger("io.grpc.netty.NettyServerHandler");
+  /**
+   * Those that warn of each call whose client leaves while it is answered, or sends more than is
+   * taken: kept, so that they stay silent.
+   */
+  private static final List<Logger> OF_CLIENTS =
+      Stream.of("NettyServerHandler", "NettyServerStream")
+          .map(name -> Logger.getLogger("io.grpc.netty." + name))
+          .toList();
 
   static {
-    LEFT_CALLS.setLevel(java.util.logging.Level.SEVERE);
+    OF_CLIENTS.forEach(logger -> logger.setLevel(java.util.logging.Level.SEVERE));
   }
 
   private static final int CALLS_OF_A_CONNECTION = 256;

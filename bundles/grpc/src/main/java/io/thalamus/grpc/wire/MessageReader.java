@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.grpc.wire;
 
+import io.grpc.StatusRuntimeException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
@@ -75,7 +76,12 @@ public final class MessageReader {
       return true;
     }
     next = 0;
-    filled = Math.max(0, in.read(buffer, 0, buffer.length));
+    try {
+      filled = Math.max(0, in.read(buffer, 0, buffer.length));
+    } catch (StatusRuntimeException e) {
+      // So gRPC's streams end where a compressed message becomes larger than is taken.
+      throw new IOException(e.getStatus().getDescription(), e);
+    }
     return filled > 0;
   }
 

@@ -60,11 +60,13 @@ class GrpcServerTest {
   private static final int MUTATIONS = 2_000;
 
   @Test
-  void theLogDoesNotWarnOfClientsThatLeave() throws Exception {
+  void theLogDoesNotWarnOfClientsThatLeaveOrSendTooMuch() throws Exception {
     try (RunningServer _ = new RunningServer(Map.of())) {
-      Logger ofStreams = Logger.getLogger("io.grpc.netty.NettyServerHandler");
-      assertFalse(ofStreams.isLoggable(Level.WARNING));
-      assertTrue(ofStreams.isLoggable(Level.SEVERE), "faults are told");
+      for (String name : List.of("NettyServerHandler", "NettyServerStream")) {
+        Logger ofStreams = Logger.getLogger("io.grpc.netty." + name);
+        assertFalse(ofStreams.isLoggable(Level.WARNING));
+        assertTrue(ofStreams.isLoggable(Level.SEVERE), "faults are told");
+      }
     }
   }
 
@@ -344,6 +346,31 @@ class GrpcServerTest {
           channel.shutdownNow();
         }
       }
+    }
+  }
+
+  /** The limit holds for what a message becomes: no fault of the server, and a stream goes on. */
+  @Test
+  void aCompressedMessageMayNotBecomeTooLarge() throws Exception {
+    String tooLarge = "Decompressed gRPC message exceeds maximum size 1000";
+    byte[] large = typed("a".repeat(2000), 1).toBytes();
+    try (RunningServer running = new RunningServer(Map.of("bodyLimit", 1000L))) {
+      CallOptions gzip = CallOptions.DEFAULT.withCompression("gzip");
+      for (String name : List.of("ModelInfer", "ModelReady")) {
+        StatusRuntimeException thrown =
+            assertThrows(
+                StatusRuntimeException.class, () -> running.call(name, large, gzip), name);
+        assertEquals(Status.Code.RESOURCE_EXHAUSTED, thrown.getStatus().getCode(), name);
+        assertEquals(tooLarge, thrown.getStatus().getDescription(), name);
+      }
+      Answers answers = new Answers();
+      StreamObserver<byte[]> requests = running.stream(answers, gzip);
+      requests.onNext(large);
+      requests.onNext(typed("b", 1).toBytes());
+      assertEquals(List.of(tooLarge), field(answers.next(), 1));
+      assertEquals(List.of("b"), field(bytes(answers.next(), 2).getFirst(), 3));
+      requests.onCompleted();
+      assertEquals(Optional.empty(), answers.ends.poll(20, TimeUnit.SECONDS));
     }
   }
 

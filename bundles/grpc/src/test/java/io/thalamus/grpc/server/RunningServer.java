@@ -92,9 +92,12 @@ final class RunningServer implements AutoCloseable {
   }
 
   StreamObserver<byte[]> stream(StreamObserver<byte[]> answers) {
+    return stream(answers, CallOptions.DEFAULT);
+  }
+
+  StreamObserver<byte[]> stream(StreamObserver<byte[]> answers, CallOptions options) {
     return ClientCalls.asyncBidiStreamingCall(
-        channel.newCall(method("ModelStreamInfer", MethodType.BIDI_STREAMING), CallOptions.DEFAULT),
-        answers);
+        channel.newCall(method("ModelStreamInfer", MethodType.BIDI_STREAMING), options), answers);
   }
 
   /** Returns the headers of a client with a token. */
