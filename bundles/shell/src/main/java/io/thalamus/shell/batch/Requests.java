@@ -2,6 +2,7 @@
 package io.thalamus.shell.batch;
 
 import io.thalamus.shell.bundles.DeployLog;
+import io.thalamus.shell.bundles.LogLines;
 import io.thalamus.shell.session.Failures;
 import io.thalamus.shell.session.Kept;
 import io.thalamus.shell.session.Script;
@@ -179,10 +180,7 @@ final class Requests {
     for (LogEntry entry : Collections.list(log.getLog()).reversed()) {
       // What the framework could not start was reported by whoever wanted it.
       if (entry.getLogLevel() == LogLevel.ERROR && !entry.getLoggerName().startsWith(FRAMEWORK)) {
-        Throwable cause = entry.getException();
-        String because = cause == null ? "" : ": " + cause;
-        String text = (entry.getMessage() + because).lines().findFirst().orElse("");
-        errors.accept(entry.getBundle().getSymbolicName() + ": " + text);
+        errors.accept(LogLines.line(entry));
       }
     }
   }

@@ -6,7 +6,6 @@ import java.util.Deque;
 import java.util.function.Consumer;
 import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.CommandSessionListener;
-import org.osgi.framework.BundleException;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
@@ -115,7 +114,7 @@ public final class DeployLog implements CommandSessionListener, LogListener {
     // What the framework could not start was reported by whoever wanted it.
     boolean told = entry.getLoggerName().startsWith("Events.Framework");
     if (level == LogLevel.ERROR && !told || deployed && level == LogLevel.WARN) {
-      String line = entry.getBundle().getSymbolicName() + ": " + text(entry);
+      String line = LogLines.line(entry);
       synchronized (lock) {
         // File Install tries again and again.
         if (!line.equals(last)) {
@@ -124,18 +123,5 @@ public final class DeployLog implements CommandSessionListener, LogListener {
         }
       }
     }
-  }
-
-  private static String text(LogEntry entry) {
-    String message = firstLine(entry.getMessage());
-    Throwable cause = entry.getException();
-    while (cause instanceof BundleException && cause.getCause() != null) {
-      cause = cause.getCause();
-    }
-    return cause == null ? message : message + ": " + firstLine(String.valueOf(cause.getMessage()));
-  }
-
-  private static String firstLine(String text) {
-    return text.strip().lines().findFirst().orElse("");
   }
 }

@@ -5,6 +5,7 @@ import io.thalamus.api.DeviceDescription;
 import io.thalamus.api.DeviceDescription.State;
 import io.thalamus.api.NeuralNetworks;
 import io.thalamus.console.CommandException;
+import io.thalamus.hal.Device;
 import io.thalamus.hal.DeviceDriver;
 import java.util.List;
 import org.osgi.framework.Bundle;
@@ -49,7 +50,25 @@ public final class DeviceTracker {
         bundle.getSymbolicName()
             + " is active, but its device "
             + String.join(", ", devices)
-            + " does not come; scr:list shows which component waits for what");
+            + " does not come; "
+            + missing(bundle));
+  }
+
+  /** Returns what a device needs that its bundle has not, or where to look for it. */
+  static String missing(Bundle bundle) {
+    if (bundle.getHeaders("").get("Service-Component") == null) {
+      return "no component makes it: annotate its class with @Component(service = Device.class)";
+    }
+    try {
+      if (bundle.loadClass(Device.class.getName()) != Device.class) {
+        return "the bundle has the package "
+            + Device.class.getPackageName()
+            + " of its own, which it must import";
+      }
+    } catch (ClassNotFoundException e) {
+      // Its component offers something else.
+    }
+    return "scr:list shows which component waits for what";
   }
 
   private static boolean isHere(DeviceDescription device) {
