@@ -48,14 +48,17 @@ public record BroadcastAxis(int size, List<Integer> steps) {
 
   /** Returns the same of any number of tensors. */
   public static List<BroadcastAxis> of(List<Shape> tensors, Shape result) {
-    List<int[]> strides =
-        tensors.stream().map(tensor -> Broadcast.strides(tensor, result)).toList();
+    List<int[]> strides = new ArrayList<>(tensors.size());
+    for (Shape tensor : tensors) {
+      strides.add(Broadcast.strides(tensor, result));
+    }
     List<BroadcastAxis> axes = new ArrayList<>();
     for (int i = result.rank() - 1; i >= 0; i--) {
-      int dimension = i;
-      BroadcastAxis axis =
-          new BroadcastAxis(
-              result.dimension(i), strides.stream().map(steps -> steps[dimension]).toList());
+      List<Integer> steps = new ArrayList<>(strides.size());
+      for (int[] each : strides) {
+        steps.add(each[i]);
+      }
+      BroadcastAxis axis = new BroadcastAxis(result.dimension(i), steps);
       if (axis.size() == 1) {
         continue;
       }

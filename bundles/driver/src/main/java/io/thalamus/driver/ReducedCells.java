@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.IntStream;
 
 /**
  * A tensor of which dimensions side by side are reduced, by what becomes of its dimensions, in
@@ -55,6 +54,10 @@ public record ReducedCells(int outer, int reduced, int inner) {
   }
 
   private static int product(Shape shape, int first, int end) {
-    return IntStream.range(first, end).map(shape::dimension).reduce(1, (a, b) -> a * b);
+    int product = 1;
+    for (int axis = first; axis < end; axis++) {
+      product *= shape.dimension(axis);
+    }
+    return product;
   }
 }

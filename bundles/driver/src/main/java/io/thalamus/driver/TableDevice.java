@@ -36,11 +36,12 @@ import io.thalamus.operations.extension.ThalamusExtension;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.util.BitSet;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Collectors;
 
 /**
  * A device that claims the operations of a table and compiles models of nothing else. Thread-safe.
@@ -117,13 +118,17 @@ public abstract class TableDevice implements Device {
    */
   protected static DeviceInfo cpuFacts(String name, String version, float cost) {
     PerformanceInfo performance = PerformanceInfo.of(cost);
+    Map<OperandType, PerformanceInfo> performances = new HashMap<>();
+    for (OperandType type : TYPES) {
+      performances.put(type, performance);
+    }
     return DeviceInfo.builder(name, version)
         .type(DeviceType.CPU)
         .capabilities(
             new Capabilities(
                 PerformanceInfo.UNSUPPORTED,
                 performance,
-                TYPES.stream().collect(Collectors.toMap(type -> type, _ -> performance)),
+                performances,
                 PerformanceInfo.UNSUPPORTED,
                 PerformanceInfo.UNSUPPORTED))
         .memoryDomain(true)
@@ -195,20 +200,22 @@ public abstract class TableDevice implements Device {
    * Returns whether the device reads the memory of all constants of an operation and its graphs.
    */
   private boolean areConstantsReadable(Model model, Subgraph graph, Operation operation) {
-    return operation.inputs().stream()
-        .map(input -> graph.operands().get(input).lifetime())
-        .allMatch(
-            lifetime ->
-                switch (lifetime) {
-                  case ConstantReference constant ->
-                      info.memoryKinds().contains(constant.pool().kind());
-                  case SubgraphReference reference -> {
-                    Subgraph inner = model.referenced().get(reference.index());
-                    yield inner.operations().stream()
-                        .allMatch(one -> areConstantsReadable(model, inner, one));
-                  }
-                  default -> true;
-                });
+    for (int input : operation.inputs()) {
+      boolean isReadable =
+          switch (graph.operands().get(input).lifetime()) {
+            case ConstantReference constant -> info.memoryKinds().contains(constant.pool().kind());
+            case SubgraphReference reference -> {
+              Subgraph inner = model.referenced().get(reference.index());
+              yield inner.operations().stream()
+                  .allMatch(one -> areConstantsReadable(model, inner, one));
+            }
+            default -> true;
+          };
+      if (!isReadable) {
+        return false;
+      }
+    }
+    return true;
   }
 
   private boolean isSupported(Model model, Subgraph graph, Operation operation) {

@@ -9,9 +9,9 @@ import java.lang.ref.WeakReference;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.stream.Stream;
 
 /**
  * One piece of memory that devices, and other processes, can share.
@@ -332,11 +332,14 @@ public final class SharedMemory implements AutoCloseable {
       if (leases.isClosed()) {
         return false;
       }
-      listeners =
-          Stream.concat(
-                  listeners.stream().filter(old -> !old.refersTo(null) && !old.refersTo(listener)),
-                  Stream.of(new WeakReference<>(listener)))
-              .toList();
+      List<WeakReference<CloseListener>> more = new ArrayList<>(listeners.size() + 1);
+      for (WeakReference<CloseListener> old : listeners) {
+        if (!old.refersTo(null) && !old.refersTo(listener)) {
+          more.add(old);
+        }
+      }
+      more.add(new WeakReference<>(listener));
+      listeners = more;
       return true;
     }
   }

@@ -3,8 +3,10 @@ package io.thalamus.model;
 
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Lifetime.ConstantReference;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -35,12 +37,19 @@ public record Model(
 
   /** The distinct pools in which constants stand, in the order of their first use. */
   public List<SharedMemory> pools() {
-    return subgraphs()
-        .flatMap(subgraph -> subgraph.operands().stream())
-        .map(Operand::lifetime)
-        .filter(ConstantReference.class::isInstance)
-        .map(lifetime -> ((ConstantReference) lifetime).pool())
-        .distinct()
-        .toList();
+    Set<SharedMemory> pools = new LinkedHashSet<>();
+    addPools(main, pools);
+    for (Subgraph subgraph : referenced) {
+      addPools(subgraph, pools);
+    }
+    return List.copyOf(pools);
+  }
+
+  private static void addPools(Subgraph subgraph, Set<SharedMemory> pools) {
+    for (Operand operand : subgraph.operands()) {
+      if (operand.lifetime() instanceof ConstantReference constant) {
+        pools.add(constant.pool());
+      }
+    }
   }
 }

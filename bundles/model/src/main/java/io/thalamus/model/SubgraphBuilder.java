@@ -4,6 +4,8 @@ package io.thalamus.model;
 import io.thalamus.memory.SharedMemory;
 import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Lifetime.ConstantReference;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -110,8 +112,9 @@ public final class SubgraphBuilder {
     if (length > ConstantCopy.MAX_SIZE) {
       return new ConstantReference(pool, offset, length);
     }
-    return new ConstantCopy(
-        pool.segment().asSlice(offset, length).toArray(java.lang.foreign.ValueLayout.JAVA_BYTE));
+    byte[] copy = new byte[(int) length];
+    MemorySegment.copy(pool.segment(), ValueLayout.JAVA_BYTE, offset, copy, 0, copy.length);
+    return new ConstantCopy(copy);
   }
 
   /** Adds an operation. */

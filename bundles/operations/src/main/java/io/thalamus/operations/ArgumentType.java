@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * The operand types that one argument of an operation may have, some of which depend on the type T
@@ -83,10 +82,11 @@ public record ArgumentType(List<Choice> choices) {
 
   /** Returns the type of an argument that has one of these types whatever T is. */
   public static ArgumentType of(OperandType... types) {
-    return new ArgumentType(
-        Stream.of(types)
-            .map(type -> new Choice(Optional.of(type), FeatureLevel.V1_0, ALWAYS))
-            .toList());
+    List<Choice> choices = new ArrayList<>(types.length);
+    for (OperandType type : types) {
+      choices.add(new Choice(Optional.of(type), FeatureLevel.V1_0, ALWAYS));
+    }
+    return new ArgumentType(choices);
   }
 
   /** Returns the type of an argument that may have the types of this one or of another. */

@@ -115,7 +115,10 @@ public record OperandView(
 
   /** All elements as 32-bit integers. The value must be known. */
   public int[] int32s() {
-    return bytes().toArray(INT);
+    MemorySegment bytes = bytes();
+    int[] values = new int[Math.toIntExact(bytes.byteSize() / Integer.BYTES)];
+    MemorySegment.copy(bytes, INT, 0, values, 0, values.length);
+    return values;
   }
 
   /** The first element as a float, read from FLOAT32 or FLOAT16. The value must be known. */

@@ -26,10 +26,7 @@ import java.util.stream.Stream;
 public final class OperationCatalog {
   private static final StandardOperations STANDARD_OPERATIONS = new StandardOperations();
   private static final OperationCatalog STANDARD =
-      new OperationCatalog(
-          Map.of(),
-          Set.of(ThalamusExtension.NAME),
-          WideTypes.all().stream().collect(Collectors.toMap(type -> type, type -> type)));
+      new OperationCatalog(Map.of(), Set.of(ThalamusExtension.NAME), wideTypes());
 
   private final Map<OperationType, OperationDefinition> added;
   private final Set<String> extensions;
@@ -43,6 +40,14 @@ public final class OperationCatalog {
     this.added = Map.copyOf(added);
     this.extensions = Set.copyOf(extensions);
     this.operandTypes = Map.copyOf(operandTypes);
+  }
+
+  private static Map<ExtensionOperandType, ExtensionOperandType> wideTypes() {
+    Map<ExtensionOperandType, ExtensionOperandType> types = new HashMap<>();
+    for (ExtensionOperandType type : WideTypes.all()) {
+      types.put(type, type);
+    }
+    return types;
   }
 
   /** NNAPI's own operations, and those of {@link ThalamusExtension}. */

@@ -57,7 +57,11 @@ public record OperationView(
   }
 
   private static List<OperandView> views(SubgraphBuilder graph, List<Integer> operands) {
-    return operands.stream().map(operand -> OperandView.of(graph.get(operand))).toList();
+    List<OperandView> views = new ArrayList<>(operands.size());
+    for (int operand : operands) {
+      views.add(OperandView.of(graph.get(operand)));
+    }
+    return views;
   }
 
   /** The input at an index that exists. */
@@ -82,14 +86,22 @@ public record OperationView(
 
   /** Returns whether all inputs from this index on have values. */
   public boolean hasValues(int first) {
-    return inputs.stream().skip(first).allMatch(input -> input.value().isPresent());
+    for (int i = first; i < inputs.size(); i++) {
+      if (inputs.get(i).value().isEmpty()) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Returns whether all inputs from this index on that are not left out have values. */
   public boolean hasValuesWhereGiven(int first) {
-    return inputs.stream()
-        .skip(first)
-        .allMatch(input -> input.isOmitted() || input.value().isPresent());
+    for (int i = first; i < inputs.size(); i++) {
+      if (has(i) && inputs.get(i).value().isEmpty()) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Returns whether all inputs but those at some indexes have values, or are left out. */

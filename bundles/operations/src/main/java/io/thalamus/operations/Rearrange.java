@@ -323,11 +323,14 @@ public final class Rearrange {
     }
     int[] order = operation.input(ORDER).int32s();
     int rank = operation.input(0).shape().rank();
-    int[] sorted = order.clone();
-    Arrays.sort(sorted);
+    boolean[] isTaken = new boolean[rank];
     boolean isPermutation = order.length == rank;
     for (int i = 0; isPermutation && i < rank; i++) {
-      isPermutation = sorted[i] == i;
+      int axis = order[i];
+      isPermutation = axis >= 0 && axis < rank && !isTaken[axis];
+      if (isPermutation) {
+        isTaken[axis] = true;
+      }
     }
     if (!isPermutation) {
       throw new ValidationException(
@@ -338,16 +341,18 @@ public final class Rearrange {
 
   private static List<Shape> transposeShapes(OperationView operation) throws ValidationException {
     Shape input = operation.input(0).shape();
-    return List.of(Shape.of(Arrays.stream(order(operation)).map(input::dimension).toArray()));
+    int[] order = order(operation);
+    int[] permuted = new int[order.length];
+    Arrays.setAll(permuted, axis -> input.dimension(order[axis]));
+    return List.of(Shape.of(permuted));
   }
 
   private static Moves transposeParameters(OperationView operation) throws ValidationException {
     long[] strides = StridedCopy.strides(operation.input(0).shape());
-    return Moves.of(
-        StridedCopy.gather(
-            operation.output().shape().toArray(),
-            0,
-            Arrays.stream(order(operation)).mapToLong(axis -> strides[axis]).toArray()));
+    int[] order = order(operation);
+    long[] permuted = new long[order.length];
+    Arrays.setAll(permuted, axis -> strides[order[axis]]);
+    return Moves.of(StridedCopy.gather(operation.output().shape().toArray(), 0, permuted));
   }
 
   private static List<Shape> shuffleShapes(OperationView operation) throws ValidationException {

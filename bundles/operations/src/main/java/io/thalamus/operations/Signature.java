@@ -83,7 +83,9 @@ public final class Signature {
   }
 
   private static List<Form> with(List<Form> forms, List<Argument> form) {
-    return Stream.concat(forms.stream(), Stream.of(Form.of(form))).toList();
+    List<Form> more = new ArrayList<>(forms);
+    more.add(Form.of(form));
+    return more;
   }
 
   /** Returns the feature level that brought the operation. */

@@ -2,8 +2,8 @@
 package io.thalamus.operations;
 
 import io.thalamus.model.OperandCode;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Stream;
 
 /**
  * The places of the arguments that all two-dimensional windows have, behind the tensors: four
@@ -16,13 +16,21 @@ import java.util.stream.Stream;
 record WindowArguments(int first, boolean isExplicit) {
   /** The arguments of one form. */
   static List<Argument> signature(boolean isExplicit) {
-    Stream<String> padding =
+    List<String> names =
         isExplicit
-            ? Stream.of("padding left", "padding right", "padding top", "padding bottom")
-            : Stream.of("padding scheme");
-    return Stream.concat(padding, Stream.of("stride width", "stride height"))
-        .map(name -> Argument.argument(name, OperandCode.INT32))
-        .toList();
+            ? List.of(
+                "padding left",
+                "padding right",
+                "padding top",
+                "padding bottom",
+                "stride width",
+                "stride height")
+            : List.of("padding scheme", "stride width", "stride height");
+    List<Argument> arguments = new ArrayList<>(names.size());
+    for (String name : names) {
+      arguments.add(Argument.argument(name, OperandCode.INT32));
+    }
+    return arguments;
   }
 
   /** Index of the first argument behind the strides. */

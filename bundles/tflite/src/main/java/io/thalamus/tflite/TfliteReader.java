@@ -13,15 +13,16 @@ import io.thalamus.tflite.convert.ModelConverter;
 import io.thalamus.tflite.file.FlatModel;
 import io.thalamus.tflite.file.FlatModelReader;
 import io.thalamus.tflite.file.FlatSignature;
+import io.thalamus.tflite.file.FlatTensor;
 import io.thalamus.tflite.file.Refusal;
 import io.thalamus.tflite.metadata.FileMetadata;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.stream.IntStream;
 import org.osgi.service.component.annotations.Component;
 import org.tensorflow.lite.schema.TensorType;
 
@@ -109,12 +110,13 @@ public final class TfliteReader implements ModelReader {
     ModelConverter.Converted converted = convert(content, entry, options);
     FileMetadata metadata = FileMetadata.read(content);
     boolean isMain = entry.graph().index() == 0;
-    List<String> unsigned =
-        IntStream.of(entry.outputs())
-            .mapToObj(entry.graph().tensors()::get)
-            .filter(tensor -> tensor.is(TensorType.UINT32))
-            .map(tensor -> entry.outputNames().getOrDefault(tensor.index(), tensor.name()))
-            .toList();
+    List<String> unsigned = new ArrayList<>();
+    for (int output : entry.outputs()) {
+      FlatTensor tensor = entry.graph().tensors().get(output);
+      if (tensor.is(TensorType.UINT32)) {
+        unsigned.add(entry.outputNames().getOrDefault(tensor.index(), tensor.name()));
+      }
+    }
     return new ModelFile(
             converted.model(),
             FORMAT,

@@ -59,8 +59,7 @@ final class BroadcastRuns {
 
   /** Returns whether the tensors and the activation are known, and the runs not too many. */
   static boolean isPossible(OperationView operation) {
-    return operation.inputs().stream().skip(2).allMatch(input -> input.value().isPresent())
-        && isPossible(operation.input(0), operation.input(1));
+    return operation.hasValues(2) && isPossible(operation.input(0), operation.input(1));
   }
 
   /** Returns whether two tensors are known, and the runs not too many. */
@@ -86,9 +85,11 @@ final class BroadcastRuns {
 
   /** Returns the calls that walk over runs of any length. */
   static long calls(List<Shape> tensors, Shape result) {
-    return Dimensions.of(tensors, result, Integer.MAX_VALUE).outer().stream()
-        .mapToLong(BroadcastAxis::size)
-        .reduce(1, (a, b) -> a * b);
+    long calls = 1;
+    for (BroadcastAxis axis : Dimensions.of(tensors, result, Integer.MAX_VALUE).outer()) {
+      calls *= axis.size();
+    }
+    return calls;
   }
 
   /** Walks over all runs of the two tensors of an operation. */

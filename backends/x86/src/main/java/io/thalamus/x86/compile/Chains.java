@@ -5,12 +5,12 @@ import io.thalamus.driver.StaticGraph;
 import io.thalamus.model.Operation;
 import io.thalamus.model.Shape;
 import io.thalamus.x86.kernel.ElementFunction;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.function.IntFunction;
-import java.util.stream.IntStream;
 
 /**
  * Operations on single elements that one pass over memory computes: one of them, and those before
@@ -34,8 +34,8 @@ final class Chains {
     this.graph = graph;
     this.elements = elements;
     this.uses = uses;
-    places =
-        IntStream.range(0, graph.shapes().size()).mapToObj(_ -> new Place(0)).toArray(Place[]::new);
+    places = new Place[graph.shapes().size()];
+    Arrays.setAll(places, _ -> new Place(0));
   }
 
   /**

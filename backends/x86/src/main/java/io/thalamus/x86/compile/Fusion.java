@@ -18,8 +18,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
 /**
  * Operations on single elements that cost no pass over memory of their own: functions of a layer's
@@ -86,10 +84,10 @@ final class Fusion {
   }
 
   private void chain(IntFunction<Optional<ElementFunction>> elements) {
-    List<Optional<ElementFunction>> free =
-        IntStream.range(0, steps.length)
-            .mapToObj(i -> elements.apply(i).filter(_ -> steps[i].equals(Step.PLAIN)))
-            .collect(Collectors.toCollection(ArrayList::new));
+    List<Optional<ElementFunction>> free = new ArrayList<>(steps.length);
+    for (int i = 0; i < steps.length; i++) {
+      free.add(steps[i].equals(Step.PLAIN) ? elements.apply(i) : Optional.empty());
+    }
     Chains chains = new Chains(graph, free::get, uses);
     for (int i = steps.length - 1; i >= 0; i--) {
       List<Integer> chain = free.get(i).isPresent() ? chains.endingWith(i) : List.of();

@@ -28,7 +28,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 
 /**
  * Collects functions, constants and calls. A call whose function would access a byte outside of its
@@ -396,10 +395,7 @@ final class ProgramBuilder {
     for (int i = 0; i < arguments.length; i++) {
       Place place = places[i];
       boolean isSole =
-          Stream.concat(Arrays.stream(inputs), Arrays.stream(outputs))
-                      .filter(other -> other == place)
-                      .count()
-                  == 1
+          count(place, inputs) + count(place, outputs) == 1
               && copied.stream().noneMatch(constant -> constant.to() == place);
       arguments[i] =
           place.offset() < 0
@@ -408,6 +404,14 @@ final class ProgramBuilder {
                   range(place), isSole ? numbers(accessed, other -> other == place) : new int[0]);
     }
     return arguments;
+  }
+
+  private static int count(Place place, Place... places) {
+    int count = 0;
+    for (Place other : places) {
+      count += other == place ? 1 : 0;
+    }
+    return count;
   }
 
   /** Returns which numbers of the calls lead to some places. */

@@ -16,7 +16,6 @@ import io.thalamus.x86.kernel.PooledRun;
 import io.thalamus.x86.kernel.ReducedRows;
 import io.thalamus.x86.kernel.Reducing;
 import java.util.List;
-import java.util.stream.IntStream;
 
 /** One float of all floats along some axes: MEAN, REDUCE_SUM, REDUCE_MAX and their like. */
 public final class Reduction {
@@ -132,10 +131,12 @@ public final class Reduction {
   /** Returns the least number of equal parts of at most some size; 1 if there is none. */
   private static int parts(int reduced, int most) {
     int least = Math.ceilDiv(reduced, most);
-    return IntStream.range(least, least + MOST_PARTS)
-        .filter(parts -> reduced % parts == 0)
-        .findFirst()
-        .orElse(1);
+    for (int parts = least; parts < least + MOST_PARTS; parts++) {
+      if (reduced % parts == 0) {
+        return parts;
+      }
+    }
+    return 1;
   }
 
   /** Returns true if no call takes too long, and there are not too many. */

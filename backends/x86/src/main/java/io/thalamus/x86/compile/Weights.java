@@ -13,11 +13,11 @@ import io.thalamus.x86.kernel.Transposed;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 
 /**
  * The float weights and the bias of a layer, which may be constants. Those that are not are packed
@@ -94,7 +94,10 @@ record Weights(
     }
 
     ByteBuffer bytes() {
-      return ByteBuffer.wrap(constant.orElseThrow().toArray(ValueLayout.JAVA_BYTE));
+      MemorySegment numbers = constant.orElseThrow();
+      byte[] copy = new byte[Math.toIntExact(numbers.byteSize())];
+      MemorySegment.copy(numbers, ValueLayout.JAVA_BYTE, 0, copy, 0, copy.length);
+      return ByteBuffer.wrap(copy);
     }
 
     /** Copies some of the numbers, if they are known. */
@@ -104,7 +107,7 @@ record Weights(
   }
 
   boolean isConstant() {
-    return numbers.isConstant() && bias.stream().allMatch(Source::isConstant);
+    return numbers.isConstant() && (bias.isEmpty() || bias.get().isConstant());
   }
 
   /**
@@ -179,8 +182,12 @@ record Weights(
       Spot behind = at.plus(whole * wholeBytes);
       Panel all = new Panel(0, width, vectors, whole, at, areBytes);
       Panel last = new Panel(whole * width, rest, restVectors, 1, behind, areBytes);
-      List<Panel> panels =
-          Stream.of(all, last).filter(panel -> panel.count() * panel.channels() > 0).toList();
+      List<Panel> panels = new ArrayList<>(2);
+      for (Panel panel : List.of(all, last)) {
+        if (panel.count() * panel.channels() > 0) {
+          panels.add(panel);
+        }
+      }
       if (!isConstant()) {
         panels.forEach(this::write);
       }

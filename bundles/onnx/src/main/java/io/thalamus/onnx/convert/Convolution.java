@@ -53,19 +53,27 @@ final class Convolution {
     node.out(convolve(node.ops(), value, weights, bias, frame, node.setting("group", 1)));
   }
 
+  private static boolean areNatural(int... sizes) {
+    for (int size : sizes) {
+      if (size < 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   /** The convolution of a value with weights and, where it is not null, a bias. */
   static Value convolve(Ops ops, Value value, Value weights, Value bias, Frame frame, int groups) {
-    Emitter.require(
-        groups > 0
-            && weights.dim(0) % groups == 0
-            && value.dim(1) == (long) groups * weights.dim(1),
-        "%s groups of %s do not fit %s".formatted(groups, weights.text(), value.text()));
+    if (groups <= 0
+        || weights.dim(0) % groups != 0
+        || value.dim(1) != (long) groups * weights.dim(1)) {
+      throw Emitter.refuse(
+          "%s groups of %s do not fit %s".formatted(groups, weights.text(), value.text()));
+    }
     Emitter.require(
         bias == null || bias.rank() == 1 && bias.dim(0) == weights.dim(0),
         "its bias does not fit its weights");
-    boolean isPadded =
-        Arrays.stream(frame.before()).allMatch(size -> size >= 0)
-            && Arrays.stream(frame.after()).allMatch(size -> size >= 0);
+    boolean isPadded = areNatural(frame.before()) && areNatural(frame.after());
     boolean isReal = value.type().isFloat() && weights.type() == value.type();
     if (isReal && isPadded && frame.kernel().length == 2) {
       return flatConvolution(ops, value, weights, bias, frame, groups);

@@ -29,6 +29,7 @@ import io.thalamus.operations.ValidationException;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
@@ -36,7 +37,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
-import java.util.stream.IntStream;
 
 /**
  * The place where operations are added to a graph. The shapes of what they compute come from their
@@ -317,14 +317,16 @@ class Emitter {
 
   private List<Value> emit(
       OperationType operation, List<Integer> inputs, boolean isOpen, DataType... types) {
-    List<Integer> outputs =
-        Arrays.stream(types)
-            .map(type -> builder.temporary("", code(type), Shape.NONE, quantization(type)))
-            .toList();
+    List<Integer> outputs = new ArrayList<>(types.length);
+    for (DataType type : types) {
+      outputs.add(builder.temporary("", code(type), Shape.NONE, quantization(type)));
+    }
     List<Shape> shapes = add(operation, inputs, outputs, isOpen);
-    return IntStream.range(0, types.length)
-        .mapToObj(i -> value(types[i], shapes.get(i).toArray(), outputs.get(i)))
-        .toList();
+    List<Value> values = new ArrayList<>(types.length);
+    for (int i = 0; i < types.length; i++) {
+      values.add(value(types[i], shapes.get(i).toArray(), outputs.get(i)));
+    }
+    return values;
   }
 
   /**
@@ -372,7 +374,7 @@ class Emitter {
 
   /** A computed value, open where a size is 0. */
   static Value value(DataType type, int[] shape, int operand) {
-    return Arrays.stream(shape).anyMatch(size -> size == 0)
+    return Dims.zeros(shape) > 0
         ? Value.ofOpen(type, shape, operand)
         : Value.of(type, shape, operand);
   }
@@ -424,9 +426,9 @@ class Emitter {
       definition.validate(view);
       List<Shape> shapes = definition.infer(view);
       for (int i = 0; i < outputs.size(); i++) {
-        require(
-            shapes.get(i).rank() > 0 && (isOpen || shapes.get(i).isFullySpecified()),
-            "its result has the shape " + shapes.get(i));
+        if (shapes.get(i).rank() == 0 || !isOpen && !shapes.get(i).isFullySpecified()) {
+          throw refuse("its result has the shape " + shapes.get(i));
+        }
         builder.reshape(outputs.get(i), shapes.get(i));
       }
       definition.validate(OperationView.of(builder, operation, inputs, outputs));

@@ -17,6 +17,7 @@ import io.thalamus.onnx.file.OnnxNode;
 import io.thalamus.onnx.file.OnnxValue;
 import io.thalamus.onnx.file.Refusal;
 import io.thalamus.onnx.fold.Budget;
+import io.thalamus.onnx.fold.Dims;
 import io.thalamus.onnx.fold.Tensors;
 import io.thalamus.onnx.layout.Layout;
 import java.util.ArrayList;
@@ -182,7 +183,7 @@ public final class GraphConverter {
                                       ? "no tensor"
                                       : "of " + DataType.text(input.type()))));
       int[] shape = inputShape(input);
-      if (Arrays.stream(shape).anyMatch(size -> size == 0)) {
+      if (Dims.zeros(shape) > 0) {
         scope.put(input.name(), ops.fill(type, shape, 0));
         continue;
       }
@@ -217,13 +218,21 @@ public final class GraphConverter {
       checkFits(input, given);
       return given.toArray();
     }
-    boolean isOpen = input.dims() == null || Arrays.stream(input.dims()).anyMatch(size -> size < 0);
-    if (isOpen) {
+    if (input.dims() == null || hasOpen(input.dims())) {
       throw new Refusal(
           "input '%s' has %s; all of its dimensions must be fixed, in the file or while it is read"
               .formatted(input.name(), text(input)));
     }
     return Tensors.shape(input.name(), input.dims());
+  }
+
+  private static boolean hasOpen(long... dims) {
+    for (long size : dims) {
+      if (size < 0) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static void checkFits(OnnxValue input, Shape given) {
@@ -249,6 +258,9 @@ public final class GraphConverter {
   }
 
   private void checkShapes() {
+    if (shapes.isEmpty()) {
+      return;
+    }
     List<String> names = file.graph().inputs().stream().map(OnnxValue::name).toList();
     for (String name : shapes.keySet()) {
       if (!names.contains(name)) {
@@ -268,7 +280,7 @@ public final class GraphConverter {
         return;
       }
       String problem = null;
-      if (onnx.inputs().stream().anyMatch(scope::hasFailed)) {
+      if (scope.hasFailed(onnx.inputs())) {
         onnx.outputs().forEach(scope::fail);
         if (converters.find(onnx).isPresent() || function(onnx).isPresent()) {
           continue;

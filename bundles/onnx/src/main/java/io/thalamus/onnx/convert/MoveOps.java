@@ -92,8 +92,7 @@ class MoveOps extends Emitter {
   /** The dimensions in another order. */
   Value transpose(Value value, int... order) {
     int[] size = Dims.permute(value.shape(), order);
-    int[] moved = Arrays.stream(order).filter(axis -> value.dim(axis) != 1).toArray();
-    if (Arrays.equals(moved, Arrays.stream(moved).sorted().toArray())) {
+    if (Dims.isInOrder(value.shape(), order)) {
       return reshape(value, size);
     }
     if (value.grid() != null) {

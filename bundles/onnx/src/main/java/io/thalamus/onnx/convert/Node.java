@@ -201,7 +201,12 @@ final class Node {
     if (attribute == null) {
       return null;
     }
-    return Arrays.stream(attribute.ints().toArray()).mapToInt(Node::clamped).toArray();
+    long[] values = attribute.ints().toArray();
+    int[] clamped = new int[values.length];
+    for (int i = 0; i < values.length; i++) {
+      clamped[i] = clamped(values[i]);
+    }
+    return clamped;
   }
 
   /** A list of so many integers, with what it is where the file has none. */

@@ -4,6 +4,7 @@ package io.thalamus.onnx.convert;
 import io.thalamus.onnx.file.OnnxAttribute;
 import io.thalamus.onnx.file.OnnxGraph;
 import io.thalamus.onnx.file.OnnxNode;
+import io.thalamus.onnx.fold.Dims;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
@@ -12,7 +13,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.IntStream;
 
 /**
  * The order in which nodes are computed. ONNX wants a file to have it, but tools that add casts put
@@ -30,16 +30,18 @@ final class NodeOrder {
         makers.putIfAbsent(output, i);
       }
     }
-    int[] given = IntStream.range(0, nodes.size()).toArray();
-    boolean isSorted =
-        IntStream.of(given)
-            .allMatch(
-                i -> reads(nodes.get(i)).stream().allMatch(name -> isBefore(makers, name, i)));
-    return isSorted ? given : sorted(nodes, makers);
+    return isSorted(nodes, makers) ? Dims.range(nodes.size()) : sorted(nodes, makers);
   }
 
-  private static boolean isBefore(Map<String, Integer> makers, String name, int node) {
-    return makers.getOrDefault(name, -1) < node;
+  private static boolean isSorted(List<OnnxNode> nodes, Map<String, Integer> makers) {
+    for (int i = 0; i < nodes.size(); i++) {
+      for (String name : reads(nodes.get(i))) {
+        if (makers.getOrDefault(name, -1) >= i) {
+          return false;
+        }
+      }
+    }
+    return true;
   }
 
   /** Nodes that read each other's results stay behind, where the first of them is refused. */

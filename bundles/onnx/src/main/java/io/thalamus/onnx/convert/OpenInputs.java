@@ -13,6 +13,7 @@ import io.thalamus.onnx.file.OnnxValue;
 import io.thalamus.onnx.file.Refusal;
 import io.thalamus.onnx.fold.Budget;
 import io.thalamus.onnx.fold.Tensors;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -68,13 +69,23 @@ public final class OpenInputs {
       boolean isOpen =
           !file.graph().constants().containsKey(input.name())
               && input.dims() != null
-              && Arrays.stream(input.dims()).anyMatch(size -> size < 0)
-              && Arrays.stream(input.dims()).noneMatch(size -> size == 0 || size != (int) size);
+              && isOpen(input.dims());
       if (isOpen) {
         open.put(input.name(), input.dims());
       }
     }
     return new OpenInputs(open);
+  }
+
+  private static boolean isOpen(long... dims) {
+    boolean isOpen = false;
+    for (long size : dims) {
+      if (size == 0 || size != (int) size) {
+        return false;
+      }
+      isOpen |= size < 0;
+    }
+    return isOpen;
   }
 
   /**
@@ -85,11 +96,12 @@ public final class OpenInputs {
    */
   public Model convert(
       OnnxModel file, DataFiles files, Converters converters, Map<String, Shape> chosen) {
-    List<String> names =
-        file.graph().inputs().stream()
-            .map(OnnxValue::name)
-            .filter(name -> !file.graph().constants().containsKey(name))
-            .toList();
+    List<String> names = new ArrayList<>();
+    for (OnnxValue input : file.graph().inputs()) {
+      if (!file.graph().constants().containsKey(input.name())) {
+        names.add(input.name());
+      }
+    }
     Map<String, Shape> given = new HashMap<>();
     chosen.forEach((name, shape) -> given.put(named(name, names), shape));
     boolean isGiven =

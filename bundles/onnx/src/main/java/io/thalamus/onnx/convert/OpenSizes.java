@@ -186,7 +186,7 @@ final class OpenSizes {
     if (Arrays.equals(value.shape(), shape)) {
       return value;
     }
-    long unknown = Arrays.stream(shape).filter(size -> size == 0).count();
+    int unknown = Dims.zeros(shape);
     if (unknown > 1) {
       return withOnes(ops, value, shape);
     }

@@ -202,7 +202,7 @@ final class Ops extends MathOps {
       return fill(a.type(), productShape(a, b, b.dim(b.rank() - 1)), 0);
     }
     boolean isLayer = a.type().isFloat() && b.rank() == 2 && b.isConstant() && !a.isConstant();
-    if (isLayer && !isOpen && Arrays.stream(a.shape()).filter(size -> size == 0).count() <= 1) {
+    if (isLayer && !isOpen && Dims.zeros(a.shape()) <= 1) {
       int[] shape = Dims.with(a.shape(), a.rank() - 1, b.dim(1));
       Value rows = reshape(a, Dims.count(a.shape(), 0, a.rank() - 1), b.dim(0));
       return reshape(fullyConnected(rows, transpose(b, 1, 0), null), shape);

@@ -236,7 +236,7 @@ final class Pooling {
   }
 
   private static int[] spatial(Value value) {
-    return Arrays.stream(Dims.range(value.rank())).skip(2).toArray();
+    return Arrays.copyOfRange(Dims.range(value.rank()), Math.min(2, value.rank()), value.rank());
   }
 
   private static void global(Node node, Reduction kind) {

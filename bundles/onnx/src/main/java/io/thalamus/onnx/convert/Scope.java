@@ -107,6 +107,15 @@ final class Scope {
     }
   }
 
+  boolean hasFailed(List<String> names) {
+    for (String name : names) {
+      if (hasFailed(name)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   boolean hasFailed(String name) {
     return failed.contains(name)
         || outer != null

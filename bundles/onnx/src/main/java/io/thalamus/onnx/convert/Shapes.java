@@ -140,7 +140,7 @@ final class Shapes {
   private static Value reshapeOpen(Node node, Value value) {
     Ops ops = node.ops();
     int[] shape = open(value, known(node, 1, -1));
-    if (value.isOpen() && Arrays.stream(shape).filter(size -> size == 0).count() <= 1) {
+    if (value.isOpen() && Dims.zeros(shape) <= 1) {
       return ops.reshape(value, shape);
     }
     node.require(value.type().isFloat() && shape.length <= 4, "it is of " + value.text());

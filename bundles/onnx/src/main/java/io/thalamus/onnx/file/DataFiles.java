@@ -40,7 +40,11 @@ public final class DataFiles {
 
   /** Returns the bytes of all of them. */
   public long size() {
-    return files.stream().mapToLong(SharedMemory::size).sum();
+    long size = 0;
+    for (SharedMemory file : files) {
+      size += file.size();
+    }
+    return size;
   }
 
   /** The place of bytes in a file. */

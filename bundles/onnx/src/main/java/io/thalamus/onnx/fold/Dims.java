@@ -70,7 +70,34 @@ public final class Dims {
 
   /** The values at these places. */
   public static int[] permute(int[] values, int... places) {
-    return Arrays.stream(places).map(place -> values[place]).toArray();
+    int[] permuted = new int[places.length];
+    for (int i = 0; i < places.length; i++) {
+      permuted[i] = values[places[i]];
+    }
+    return permuted;
+  }
+
+  /** Returns whether an order moves no dimensions but those of size 1. */
+  public static boolean isInOrder(int[] shape, int... order) {
+    int last = -1;
+    for (int axis : order) {
+      if (shape[axis] != 1) {
+        if (axis < last) {
+          return false;
+        }
+        last = axis;
+      }
+    }
+    return true;
+  }
+
+  /** The number of zeros, which stand for sizes that only an execution determines. */
+  public static int zeros(int... shape) {
+    int zeros = 0;
+    for (int size : shape) {
+      zeros += size == 0 ? 1 : 0;
+    }
+    return zeros;
   }
 
   /** The permutation that undoes another. */
@@ -131,8 +158,13 @@ public final class Dims {
 
   /** For people: {@code 1x3x8}. */
   public static String text(int... shape) {
-    return shape.length == 0
-        ? "[]"
-        : String.join("x", Arrays.stream(shape).mapToObj(Integer::toString).toList());
+    if (shape.length == 0) {
+      return "[]";
+    }
+    StringBuilder text = new StringBuilder().append(shape[0]);
+    for (int i = 1; i < shape.length; i++) {
+      text.append('x').append(shape[i]);
+    }
+    return text.toString();
   }
 }

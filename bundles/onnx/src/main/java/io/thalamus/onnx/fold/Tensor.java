@@ -120,7 +120,8 @@ public record Tensor(DataType type, int[] shape, MemorySegment bytes) {
     if (count == 0) {
       return allocate(type, size, budget);
     }
-    long[] steps = Arrays.stream(strides).asLongStream().toArray();
+    long[] steps = new long[strides.length];
+    Arrays.setAll(steps, axis -> strides[axis]);
     StridedCopy copy = StridedCopy.gather(size, offset, steps);
     int length = copy.runLength();
     if (copy.runSourceStride() == 1 && (long) length * width >= SHORT_RUN) {

@@ -8,6 +8,7 @@ import io.thalamus.model.Operation;
 import io.thalamus.model.Subgraph;
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.Collections;
 import java.util.List;
 
 /** Leaves out operations whose results nothing reads, and operands that nothing uses. */
@@ -18,8 +19,9 @@ final class Pruning {
     BitSet wanted = new BitSet();
     graph.outputIndexes().forEach(wanted::set);
     List<Operation> kept = new ArrayList<>();
-    for (Operation operation : graph.operations().reversed()) {
-      if (operation.outputs().stream().anyMatch(wanted::get)) {
+    for (int i = graph.operations().size() - 1; i >= 0; i--) {
+      Operation operation = graph.operations().get(i);
+      if (isWanted(operation, wanted)) {
         kept.add(operation);
         operation.inputs().forEach(wanted::set);
         operation.outputs().forEach(wanted::set);
@@ -32,20 +34,29 @@ final class Pruning {
       place[i] = operands.size();
       operands.add(graph.operands().get(i));
     }
-    List<Operation> operations =
-        kept.reversed().stream()
-            .map(
-                operation ->
-                    new Operation(
-                        operation.type(),
-                        moved(operation.inputs(), place),
-                        moved(operation.outputs(), place)))
-            .toList();
+    List<Operation> operations = new ArrayList<>(kept.size());
+    for (int i = kept.size() - 1; i >= 0; i--) {
+      Operation operation = kept.get(i);
+      operations.add(
+          new Operation(
+              operation.type(),
+              moved(operation.inputs(), place),
+              moved(operation.outputs(), place)));
+    }
     return new Subgraph(
         operands,
         operations,
         moved(graph.inputIndexes(), place),
         moved(graph.outputIndexes(), place));
+  }
+
+  private static boolean isWanted(Operation operation, BitSet wanted) {
+    for (int output : operation.outputs()) {
+      if (wanted.get(output)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** A model of a graph and those that it refers to, or that these do; others are left out. */
@@ -62,10 +73,10 @@ final class Pruning {
         }
       }
     }
-    List<Integer> order = kept.stream().sorted().toList();
+    Collections.sort(kept);
     return new Model(
-        renamed(main, order),
-        order.stream().map(index -> renamed(referenced.get(index), order)).toList(),
+        renamed(main, kept),
+        kept.stream().map(index -> renamed(referenced.get(index), kept)).toList(),
         false);
   }
 
@@ -81,6 +92,10 @@ final class Pruning {
   }
 
   private static List<Integer> moved(List<Integer> operands, int[] place) {
-    return operands.stream().map(index -> place[index]).toList();
+    List<Integer> moved = new ArrayList<>(operands.size());
+    for (int index : operands) {
+      moved.add(place[index]);
+    }
+    return moved;
   }
 }

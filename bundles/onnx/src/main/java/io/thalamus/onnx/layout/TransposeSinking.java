@@ -94,7 +94,12 @@ final class TransposeSinking {
   // ---- views ----
 
   private static boolean isSorted(int... order) {
-    return Arrays.equals(order, Arrays.stream(order).sorted().toArray());
+    for (int i = 1; i < order.length; i++) {
+      if (order[i] < order[i - 1]) {
+        return false;
+      }
+    }
+    return true;
   }
 
   private Operand operand(int index) {
@@ -112,7 +117,11 @@ final class TransposeSinking {
   }
 
   private List<Integer> read(List<Integer> indexes) {
-    return indexes.stream().map(this::read).toList();
+    List<Integer> sources = new ArrayList<>(indexes.size());
+    for (int index : indexes) {
+      sources.add(read(index));
+    }
+    return sources;
   }
 
   /**
@@ -130,8 +139,8 @@ final class TransposeSinking {
       return;
     }
     int[] shape = operand(view.source()).shape().toArray();
-    boolean isOpen = Arrays.stream(shape).filter(size -> size == 0).count() > 1;
-    boolean isInOrder = !isOpen && isInOrder(shape, view.order());
+    boolean isOpen = Dims.zeros(shape) > 1;
+    boolean isInOrder = !isOpen && Dims.isInOrder(shape, view.order());
     int[] target = target(operand(index).shape().toArray());
     built.operation(
         isInOrder ? OperationCode.RESHAPE : OperationCode.TRANSPOSE,
@@ -141,7 +150,9 @@ final class TransposeSinking {
 
   /** The shape that a reshape is given: a size that only an execution determines is the rest. */
   private static int[] target(int... shape) {
-    return Arrays.stream(shape).map(size -> size == 0 ? -1 : size).toArray();
+    int[] target = shape.clone();
+    Arrays.setAll(target, axis -> shape[axis] == 0 ? -1 : shape[axis]);
+    return target;
   }
 
   private boolean isTranspose(Operation operation) {
@@ -171,7 +182,7 @@ final class TransposeSinking {
     if (view == null) {
       return false;
     }
-    if (!isInOrder(operand(view.source()).shape().toArray(), view.order())) {
+    if (!Dims.isInOrder(operand(view.source()).shape().toArray(), view.order())) {
       return isFramedView(operation, view);
     }
     built.operation(
@@ -397,12 +408,7 @@ final class TransposeSinking {
         || !operand.shape().isFullySpecified()) {
       return false;
     }
-    return isInOrder(shape(operand, order.length), Dims.inverse(order));
-  }
-
-  /** Returns whether an order moves no dimensions but those of size 1. */
-  private static boolean isInOrder(int[] shape, int[] order) {
-    return isSorted(Arrays.stream(order).filter(axis -> shape[axis] != 1).toArray());
+    return Dims.isInOrder(shape(operand, order.length), Dims.inverse(order));
   }
 
   private int reshaped(int index, int[] order) {
@@ -548,8 +554,11 @@ final class TransposeSinking {
     Operand operand = operand(operation.inputs().get(input));
     boolean isInteger =
         operand.type() == OperandCode.TENSOR_INT32 || operand.type() == OperandCode.INT32;
-    return isInteger && operand.lifetime() instanceof Lifetime.Constant value
-        ? value.bytes().toArray(INT)
-        : null;
+    if (!isInteger || !(operand.lifetime() instanceof Lifetime.Constant value)) {
+      return null;
+    }
+    int[] integers = new int[Math.toIntExact(value.bytes().byteSize() / Integer.BYTES)];
+    MemorySegment.copy(value.bytes(), INT, 0, integers, 0, integers.length);
+    return integers;
   }
 }

@@ -12,7 +12,6 @@ import io.thalamus.model.PerformanceInfo;
 import io.thalamus.model.Subgraph;
 import io.thalamus.operations.ControlFlow;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 
 /**
@@ -57,9 +56,13 @@ final class DeclaredCosts {
    * as an axis, for whose type devices declare nothing; then that of the first tensor.
    */
   private static OperandType data(Subgraph graph, Operation operation) {
-    List<OperandType> types =
-        operation.inputs().stream().map(input -> graph.operands().get(input).type()).toList();
-    return types.stream().filter(OperandType::isTensor).findFirst().orElse(types.getFirst());
+    for (int input : operation.inputs()) {
+      OperandType type = graph.operands().get(input).type();
+      if (type.isTensor()) {
+        return type;
+      }
+    }
+    return graph.operands().get(operation.inputs().getFirst()).type();
   }
 
   private float sum(DeviceInfo info, int subgraph) {

@@ -16,7 +16,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** A builder of a plan out of decisions. Not thread-safe; used for one plan. */
@@ -49,15 +48,13 @@ public final class PlanBuilder {
 
   /** Returns the plan that gives the whole model to one device. */
   public PlannedModel simple(RegisteredDevice device) {
+    List<Integer> all = new ArrayList<>();
+    for (int i = 0; i < model.main().operations().size(); i++) {
+      all.add(i);
+    }
     ExecutionStep step =
         new ExecutionStep(
-            0,
-            device,
-            0,
-            IntStream.range(0, model.main().operations().size()).boxed().toList(),
-            model,
-            model.main().inputIndexes(),
-            model.main().outputIndexes());
+            0, device, 0, all, model, model.main().inputIndexes(), model.main().outputIndexes());
     steps.add(step);
     return compound(new PlannedGraph(0, model.main(), List.of(step)));
   }

@@ -43,7 +43,16 @@ final class DeviceInfoValidator {
     return dash > 0
         && dash < name.length() - 1
         && dash == name.lastIndexOf('-')
-        && name.chars().noneMatch(Character::isWhitespace);
+        && !hasWhitespace(name);
+  }
+
+  private static boolean hasWhitespace(String name) {
+    for (int i = 0; i < name.length(); i++) {
+      if (Character.isWhitespace(name.charAt(i))) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static Optional<String> memoryObjection(DeviceInfo info) {
@@ -75,10 +84,12 @@ final class DeviceInfoValidator {
   }
 
   private static Optional<String> extensionObjection(DeviceInfo info) {
-    return info.extensions().stream()
-        .filter(name -> !Extensions.isName(name))
-        .findFirst()
-        .map(name -> "its extension '" + name + "' is not a lower-case reverse domain name");
+    for (String name : info.extensions()) {
+      if (!Extensions.isName(name)) {
+        return Optional.of("its extension '" + name + "' is not a lower-case reverse domain name");
+      }
+    }
+    return Optional.empty();
   }
 
   private static Optional<String> costObjection(Capabilities capabilities) {

@@ -240,14 +240,7 @@ public final class DeviceRegistry implements AutoCloseable {
    */
   private Optional<String> admit(RegisteredDevice device) {
     Optional<String> objection =
-        DeviceInfoValidator.objection(device.info())
-            .or(
-                () ->
-                    here(d ->
-                            d.id().equals(device.id())
-                                || d.info().name().equals(device.info().name()))
-                        .map(d -> "a device of this name is here already: " + d.info().name())
-                        .findFirst());
+        DeviceInfoValidator.objection(device.info()).or(() -> nameObjection(device));
     if (objection.isEmpty()) {
       changes++;
     }
@@ -257,6 +250,16 @@ public final class DeviceRegistry implements AutoCloseable {
             : device.isOnTrial() ? State.ON_TRIAL : State.AVAILABLE,
         objection.orElse(device.isOnTrial() ? "a plan looks at it" : ""));
     return objection;
+  }
+
+  private Optional<String> nameObjection(RegisteredDevice device) {
+    for (RegisteredDevice other : present) {
+      if (!other.is(State.REFUSED)
+          && (other.id().equals(device.id()) || other.info().name().equals(device.info().name()))) {
+        return Optional.of("a device of this name is here already: " + other.info().name());
+      }
+    }
+    return Optional.empty();
   }
 
   /** Lets the first device serve that was refused because of its name. Under the lock. */

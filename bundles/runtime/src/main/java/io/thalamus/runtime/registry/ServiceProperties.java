@@ -29,13 +29,22 @@ public record ServiceProperties(OptionalLong bundle, Map<String, String> setting
     SortedMap<String, String> settings = new TreeMap<>();
     properties.forEach(
         (name, value) -> {
-          if (PASSING.stream().noneMatch(name.toLowerCase(Locale.ROOT)::startsWith)) {
+          if (!isPassing(name.toLowerCase(Locale.ROOT))) {
             settings.put(name, text(value));
           }
         });
     return new ServiceProperties(
         properties.get(BUNDLE) instanceof Long id ? OptionalLong.of(id) : OptionalLong.empty(),
         Collections.unmodifiableSortedMap(settings));
+  }
+
+  private static boolean isPassing(String name) {
+    for (String beginning : PASSING) {
+      if (name.startsWith(beginning)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static String text(Object value) {

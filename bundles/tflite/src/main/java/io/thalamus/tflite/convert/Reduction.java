@@ -125,14 +125,17 @@ final class Reduction {
 
   private static int[] axes(Node node) {
     int rank = node.shapeOf(0).rank();
-    List<Integer> axes = new ArrayList<>();
+    boolean[] isTaken = new boolean[rank];
+    int[] axes = new int[rank];
+    int count = 0;
     for (int axis : node.ints(1)) {
       int counted = node.axis(axis, rank);
-      if (!axes.contains(counted)) {
-        axes.add(counted);
+      if (!isTaken[counted]) {
+        isTaken[counted] = true;
+        axes[count++] = counted;
       }
     }
-    return axes.stream().mapToInt(Integer::intValue).toArray();
+    return Arrays.copyOf(axes, count);
   }
 
   /** A product with a triangle of ones. */

@@ -30,13 +30,21 @@ final class Composites {
 
   /** The graphs of a file without such operators. */
   static List<FlatGraph> inlined(List<FlatGraph> graphs, Checked checked) {
-    return graphs.stream()
-        .map(
-            graph ->
-                graph.operators().stream().noneMatch(Composites::isComposite)
-                    ? graph
-                    : new Composites(graph, graphs, checked).inlined(graph))
-        .toList();
+    List<FlatGraph> inlined = new ArrayList<>(graphs.size());
+    for (FlatGraph graph : graphs) {
+      inlined.add(
+          hasComposite(graph) ? new Composites(graph, graphs, checked).inlined(graph) : graph);
+    }
+    return inlined;
+  }
+
+  private static boolean hasComposite(FlatGraph graph) {
+    for (FlatOperator operator : graph.operators()) {
+      if (isComposite(operator)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static boolean isComposite(FlatOperator operator) {
