@@ -31,9 +31,11 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** The kit's checks of bursts find drivers that break one rule each. */
+@Order(1)
 class BurstMutantsTest {
   /** The drivers that are found by what never comes; the others need no limit. */
   private static final Set<Fault> WAITED_FOR =

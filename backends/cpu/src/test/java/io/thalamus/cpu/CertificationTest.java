@@ -12,9 +12,11 @@ import io.thalamus.vectors.Outcome;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** The kit finds what is wrong with a device, and keeps its lists of exceptions true. */
+@Order(2)
 class CertificationTest {
   private static final int GRAPHS = 100;
   private static final String REASON = "it loses signs";

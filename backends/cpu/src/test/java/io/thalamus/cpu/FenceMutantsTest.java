@@ -17,12 +17,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /**
  * The kit's checks of fences find drivers that break one rule each, and blame none that breaks
  * none.
  */
+@Order(3)
 class FenceMutantsTest {
   /** For drivers that never end; legal ones never come near it. */
   private static final Duration SHORT = Duration.ofMillis(300);

@@ -5,7 +5,9 @@ import io.thalamus.burst.QueueBurstService;
 import io.thalamus.hal.Device;
 import io.thalamus.tck.junit.DeviceKit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Order;
 
+@Order(Integer.MAX_VALUE)
 class KitTest extends DeviceKit {
   private final QueueBurstService bursts = new QueueBurstService();
 

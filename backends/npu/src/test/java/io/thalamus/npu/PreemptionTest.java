@@ -21,11 +21,13 @@ import java.util.Random;
 import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Streams that are put aside or dropped for others compute what they do undisturbed. */
 @Timeout(300)
+@Order(2)
 class PreemptionTest {
   private static final long SEED = 20_260_101;
   private static final int PREEMPTIONS = 10_000;

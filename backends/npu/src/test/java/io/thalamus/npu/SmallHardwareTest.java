@@ -28,9 +28,11 @@ import io.thalamus.vectors.DecodedExample;
 import io.thalamus.vectors.Example;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** The conformance kit's generated graphs, on hardware so small that everything is cut. */
+@Order(Integer.MAX_VALUE)
 class SmallHardwareTest {
   private static final long SEED = 20_260_101;
 

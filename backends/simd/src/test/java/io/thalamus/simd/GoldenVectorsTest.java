@@ -4,8 +4,10 @@ package io.thalamus.simd;
 import io.thalamus.simd.program.WarmUp;
 import io.thalamus.tck.junit.GoldenVectors;
 import io.thalamus.vectors.RunOptions.Outputs;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
+@Order(2)
 class GoldenVectorsTest {
   @Test
   void claimedOperationsComputeWhatIsExpected() throws Exception {

@@ -9,8 +9,10 @@ import io.thalamus.tck.certify.Certification;
 import io.thalamus.tck.junit.DeviceKit;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.io.TempDir;
 
+@Order(1)
 class KitTest extends DeviceKit {
   @TempDir Path storage;
   private final QueueBurstService bursts = new QueueBurstService();

@@ -12,8 +12,10 @@ import io.thalamus.tck.junit.DeviceKit;
 import io.thalamus.x86.code.Machine;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.io.TempDir;
 
+@Order(1)
 class KitTest extends DeviceKit {
   @TempDir Path storage;
   private final QueueBurstService bursts = new QueueBurstService();

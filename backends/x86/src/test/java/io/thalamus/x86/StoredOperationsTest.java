@@ -23,10 +23,12 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** 8-bit operations of random shapes, each call between guard pages, against the reference. */
+@Order(Integer.MAX_VALUE)
 class StoredOperationsTest {
   /** Fills one graph by random numbers, and says what it is given. */
   @FunctionalInterface

@@ -34,12 +34,14 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Controls of executions reach a device in another process while it executes, on every road. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Order(2)
 class ChildProcessTest {
   private static final int EVER = Integer.MAX_VALUE;
   private static final long PATIENCE = TimeUnit.SECONDS.toNanos(60);

@@ -14,7 +14,9 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Order;
 
+@Order(1)
 class CpuPairTest extends DeviceKit {
   private static final List<String> ENDED = new CopyOnWriteArrayList<>();
 

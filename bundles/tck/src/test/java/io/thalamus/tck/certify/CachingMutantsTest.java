@@ -22,9 +22,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** The kit's checks of compilation caching find drivers that break one rule each. */
+@Order(2)
 class CachingMutantsTest {
   private static final String SAVED = "CacheSavingAndRetrieval";
   private static final String SAVED_AT_AN_OFFSET = "CacheSavingAndRetrievalNonZeroOffset";

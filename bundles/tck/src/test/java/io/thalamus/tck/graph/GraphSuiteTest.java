@@ -22,9 +22,11 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+@Order(Integer.MAX_VALUE)
 class GraphSuiteTest {
   private static final long SEED = 4_711;
 
