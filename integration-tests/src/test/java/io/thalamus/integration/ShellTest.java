@@ -2,6 +2,7 @@
 package io.thalamus.integration;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -46,6 +47,7 @@ class ShellTest {
     words.addAll(arguments.toList());
     ProcessBuilder builder = new ProcessBuilder(words).directory(directory.toFile());
     builder.environment().put("THALAMUS_JAVA_HOME", System.getProperty("java.home"));
+    builder.environment().remove("COLUMNS");
     Process process = builder.start();
     process.getOutputStream().close();
     String out = new String(process.getInputStream().readAllBytes());
@@ -69,6 +71,19 @@ class ShellTest {
     assertEquals(1, json.out().lines().count(), json::out);
     assertTrue(json.out().startsWith("{\"model\":"), json::out);
     assertEquals("", json.err());
+  }
+
+  /** Tools that look for a line are to find all of a row. */
+  @Test
+  void rowsAreNotWrappedInPipes() throws Exception {
+    storage = directory.resolve("s".repeat(100));
+    String row = "/" + storage.getFileName() + " can be written\n";
+    Outcome command = run("doctor");
+    assertTrue(command.out().contains(row), command::out);
+    Outcome piped = run("-c", "COLUMNS = 60; nn:doctor | grep storage");
+    assertTrue(piped.out().endsWith(row), piped::out);
+    Outcome wide = run("-c", "COLUMNS = 60; nn:doctor");
+    assertFalse(wide.out().contains(row), "somebody wants 60 columns");
   }
 
   @Test

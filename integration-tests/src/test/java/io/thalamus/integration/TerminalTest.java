@@ -39,17 +39,32 @@ class TerminalTest {
    * place of the terminal's own {@code sh}, which would end with the status of Ctrl-C.
    */
   private void start() throws Exception {
-    assumeTrue(Files.isExecutable(Path.of("/usr/bin/script")), "needs the command script");
     String shell =
         "exec env --default-signal=INT '%s' --with cpu --storage '%s'"
             .formatted(ProjectFiles.DISTRIBUTION.resolve("bin/thalamus"), directory.resolve("s"));
+    start(shell);
+    await("thalamus> ");
+  }
+
+  private void start(String shell) throws IOException {
+    assumeTrue(Files.isExecutable(Path.of("/usr/bin/script")), "needs the command script");
     ProcessBuilder builder = new ProcessBuilder("script", "-qefc", shell, "/dev/null");
     builder.environment().put("THALAMUS_JAVA_HOME", System.getProperty("java.home"));
     builder.environment().put("TERM", "xterm");
     builder.environment().put("THALAMUS_JAVA_OPTIONS", "-Duser.home=" + directory);
     terminal = builder.directory(directory.toFile()).redirectErrorStream(true).start();
     screen = Thread.ofPlatform().start(this::watch);
-    await("thalamus> ");
+  }
+
+  /** The JDK is a row of more than 40 columns. */
+  @Test
+  void aCommandIsAsWideAsItsTerminal() throws Exception {
+    String doctor =
+        "stty cols 40; unset COLUMNS; exec '%s' --with cpu --storage '%s' doctor"
+            .formatted(ProjectFiles.DISTRIBUTION.resolve("bin/thalamus"), directory.resolve("s"));
+    start(doctor);
+    await("JDK .*\n +[^ ]");
+    assertEquals(0, status());
   }
 
   private void watch() {

@@ -52,7 +52,7 @@ public final class Invocation {
   /** Returns how the command's result is to look. */
   public Style style() {
     boolean json = arguments.has("json") || isTrue(session.get("nn.json"));
-    return new Style(json, !json && colour(), width());
+    return new Style(json, !json && colour(), width(), isReadByPeople());
   }
 
   /** Returns true if the log is printed at once while the command runs. */
@@ -140,7 +140,18 @@ public final class Invocation {
         && isTerminal(1);
   }
 
+  /** Returns false for a pipe or file, unless somebody has said how wide that is. */
+  private boolean isReadByPeople() {
+    return (process == null || process.isTty(1)) && (isTerminal(1) || givenWidth() > 0);
+  }
+
   private int width() {
+    int given = givenWidth();
+    return given > 0 ? given : USUAL_WIDTH;
+  }
+
+  /** Returns the width that session or environment state, or 0. */
+  private int givenWidth() {
     for (Object columns : new Object[] {session.get("COLUMNS"), System.getenv("COLUMNS")}) {
       try {
         int width = columns == null ? 0 : Integer.parseInt(columns.toString());
@@ -151,7 +162,7 @@ public final class Invocation {
         // somebody's variable of another meaning: look further
       }
     }
-    return USUAL_WIDTH;
+    return 0;
   }
 
   /** The JDK only knows of input and output together; Linux knows each. */

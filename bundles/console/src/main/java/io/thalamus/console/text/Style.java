@@ -7,8 +7,10 @@ package io.thalamus.console.text;
  * @param json whether it is wanted as one JSON object on one line
  * @param colour whether the reader understands ANSI colours
  * @param width columns that a line may take
+ * @param wraps whether cells of tables that are longer are wrapped: not for programs, which read
+ *     line by line
  */
-public record Style(boolean json, boolean colour, int width) {
+public record Style(boolean json, boolean colour, int width, boolean wraps) {
   /** Text without colours, for a line of 80 columns. */
   public static final Style PLAIN = new Style(false, false, 80);
 
@@ -16,6 +18,11 @@ public record Style(boolean json, boolean colour, int width) {
 
   public Style {
     width = Math.max(width, NARROWEST);
+  }
+
+  /** Text for people, whose lines are wrapped. */
+  public Style(boolean json, boolean colour, int width) {
+    this(json, colour, width, true);
   }
 
   /** The same text, emphasized. */

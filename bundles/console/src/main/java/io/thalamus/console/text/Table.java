@@ -8,7 +8,7 @@ import java.util.function.UnaryOperator;
 
 /**
  * Columns two spaces apart under optional headings. If a line would be too long, the last column is
- * wrapped between words. Not thread-safe; used once.
+ * wrapped between words where the style wraps. Not thread-safe; used once.
  */
 public final class Table {
   private static final int GAP = 2;
@@ -86,7 +86,9 @@ public final class Table {
     }
     int last = widths.length - 1;
     int before = indent.length() + GAP * last + Arrays.stream(widths).limit(last).sum();
-    widths[last] = Math.min(widths[last], Math.max(NARROWEST_LAST, style.width() - before));
+    if (style.wraps()) {
+      widths[last] = Math.min(widths[last], Math.max(NARROWEST_LAST, style.width() - before));
+    }
     return widths;
   }
 
