@@ -227,7 +227,7 @@ final class X86PreparedModel extends FramedPreparedModel<X86Frame> {
   }
 
   /**
-   * Passes a checkpoint before each call, which lasts a fraction of a millisecond. Calls that
+   * Passes a checkpoint before calls, each of which lasts a fraction of a millisecond. Calls that
    * others may help with are a step of the job.
    */
   private Failed call(X86Frame frame, ExecutionConfig config) {

@@ -74,10 +74,10 @@ public record Request(List<Argument> inputs, List<Argument> outputs, List<Memory
     private static final Class<?> AUTOMATIC = automatic();
 
     private static Class<?> automatic() {
-      try (Arena closable = Arena.ofShared()) {
-        Class<?> automatic = Arena.ofAuto().scope().getClass();
-        return automatic.isInstance(closable.scope()) ? null : automatic;
-      }
+      // It has no memory. To close it would take a new process a millisecond.
+      Arena closable = Arena.ofShared();
+      Class<?> automatic = Arena.ofAuto().scope().getClass();
+      return automatic.isInstance(closable.scope()) ? null : automatic;
     }
 
     public Pointer {

@@ -2,14 +2,18 @@
 package io.thalamus.x86.code;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.thalamus.x86.asm.Level;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.Random;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -21,13 +25,29 @@ class ExecutableMemoryTest {
     long fresh = SystemCalls.map(4096);
     assertEquals("rw-p", rights(fresh));
     SystemCalls.unmap(fresh, 4096);
-    ExecutableMemory code = ExecutableMemory.of(new byte[] {(byte) 0xC3}).orElseThrow();
+    byte[] bytes = new byte[64];
+    new Random(fresh).nextBytes(bytes);
+    bytes[0] = (byte) 0xC3;
+    ExecutableMemory code = ExecutableMemory.of(bytes).orElseThrow();
     long address = code.at(0).address();
     SystemCalls.call(code.at(0), 0, 0, 0, 0, 0, 0);
     assertEquals("r-xp", rights(address));
+    assertTrue(holds(address, bytes));
     code.close();
     code.close();
-    assertTrue(!rights(address).contains("x"), () -> "the page is still executable");
+    assertFalse(holds(address, bytes), "the page is still mapped");
+  }
+
+  /** Returns whether these bytes are in memory. Other threads may have mapped theirs there. */
+  private static boolean holds(long address, byte[] bytes) {
+    try (RandomAccessFile memory = new RandomAccessFile("/proc/self/mem", "r")) {
+      memory.seek(address);
+      byte[] found = new byte[bytes.length];
+      memory.readFully(found);
+      return Arrays.equals(bytes, found);
+    } catch (IOException notMapped) {
+      return false;
+    }
   }
 
   /** The rights that the system says a page has; empty where it is not mapped. */

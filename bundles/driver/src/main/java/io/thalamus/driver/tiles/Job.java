@@ -33,6 +33,12 @@ public final class Job {
   /** Turns of a loop that lasts some 20 microseconds: less than parking and waking costs twice. */
   private static final int SPINS = 2000;
 
+  /**
+   * The least time between two checkpoints of a step. What is asked there takes a process longer
+   * than a small tile until it is compiled.
+   */
+  private static final long INTERVAL_NANOS = 100_000;
+
   private final AtomicLong state = new AtomicLong();
   private final AtomicInteger done = new AtomicInteger();
   private Tiles step;
@@ -168,9 +174,9 @@ public final class Job {
   }
 
   /**
-   * Runs tiles, passing the checkpoint between two of them, and waits until those of others are
-   * done too. If the checkpoint would pause, nobody begins a tile until it has been passed: the
-   * more urgent work has the helpers too.
+   * Runs tiles, passing the checkpoint now and then between two of them, and waits until those of
+   * others are done too. If the checkpoint would pause, nobody begins a tile until it has been
+   * passed: the more urgent work has the helpers too.
    *
    * @param workers woken when tiles can be claimed again
    * @return null where all are done, else what the execution ends with: tiles that nobody had begun
@@ -180,13 +186,13 @@ public final class Job {
     this.config = config;
     this.workers = workers;
     stopped = null;
-    boolean isFirst = true;
+    // Before the first tile its step has passed one.
+    long passed = System.nanoTime();
     for (long seen = state.get(); hasWork(seen); seen = state.get()) {
-      // Before the first tile its step has passed one.
-      if (!isFirst && stopped == null) {
+      if (stopped == null && System.nanoTime() - passed >= INTERVAL_NANOS) {
         stopped = pass(config, workers);
+        passed = System.nanoTime();
       }
-      isFirst = false;
       if (stopped != null) {
         leaveOut();
         break;

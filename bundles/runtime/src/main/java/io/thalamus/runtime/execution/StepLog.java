@@ -70,7 +70,7 @@ final class StepLog {
           code,
           way == Way.BY_BURST,
           way == Way.FENCED,
-          Optional.ofNullable(durations).filter(StepLog::isAnyKnown));
+          durations != null && isAnyKnown(durations) ? Optional.of(durations) : Optional.empty());
     }
   }
 
