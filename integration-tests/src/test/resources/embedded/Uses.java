@@ -272,7 +272,6 @@ final class Uses {
     }
   }
 
-  /** A device whose settings change leaves and comes back with them. */
   private static void versions(Path npu) throws Exception {
     try (Thalamus thalamus = Thalamus.start()) {
       thalamus.install(npu);
@@ -280,6 +279,7 @@ final class Uses {
     }
   }
 
+  /** A device whose settings change leaves and comes back with them. */
   private static void settings(Path samples, Path npu) throws Exception {
     List<Boolean> here = new CopyOnWriteArrayList<>();
     try (Thalamus thalamus = Thalamus.start();
