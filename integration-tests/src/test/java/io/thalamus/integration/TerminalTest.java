@@ -137,6 +137,7 @@ class TerminalTest {
       await("thalamus> ");
     }
     isAlive();
+    assertFalse(text().contains("^C~"), this::text);
     assertFalse(text().contains("nterrupted"), this::text);
     assertFalse(text().contains("Exception"), this::text);
   }

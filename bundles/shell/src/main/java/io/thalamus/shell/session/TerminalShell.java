@@ -129,7 +129,7 @@ public final class TerminalShell {
       Attributes attributes = terminal.getAttributes();
       attributes.setLocalFlag(LocalFlag.ICANON, false);
       terminal.setAttributes(attributes);
-      terminal.handle(Signal.INT, _ -> interrupts.incrementAndGet());
+      terminal.handle(Signal.INT, _ -> interrupt());
       terminal.handle(Signal.TSTP, _ -> suspend());
       while (!stopped && !script.isEnded()) {
         String line = read(reader);
@@ -279,6 +279,14 @@ public final class TerminalShell {
         .limit(count)
         .filter(thread -> thread.getName().startsWith(COMMAND))
         .collect(Collectors.toSet());
+  }
+
+  private void interrupt() {
+    if (interrupts.getAndIncrement() == 0) {
+      // Behind the ^C of the terminal, or the prompt would mark that as a line without an end.
+      terminal.writer().println();
+      terminal.flush();
+    }
   }
 
   private void suspend() {
