@@ -37,8 +37,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** Requests, answers, streams, and clients that leave. */
+/** Requests, answers, streams, and clients that leave. Most tests wait for a server that ends. */
+@Execution(ExecutionMode.CONCURRENT)
 class HttpServerTest {
   private static final int OFFSET = 37;
 
