@@ -164,8 +164,8 @@ public final class Container implements AutoCloseable {
 
   /** Returns the version that devices have, which is that of the bundles inside. */
   private static String version() throws IOException {
-    // What the class loader has read already; not all class loaders do. In a jar with all classes in
-    // one it is the program's.
+    // What the class loader has read already; not all class loaders do. It is the program's in a
+    // jar with all classes in one.
     Package read = Container.class.getPackage();
     return TITLE.equals(read.getImplementationTitle()) && read.getImplementationVersion() != null
         ? read.getImplementationVersion()

@@ -358,8 +358,7 @@ class GrpcServerTest {
       CallOptions gzip = CallOptions.DEFAULT.withCompression("gzip");
       for (String name : List.of("ModelInfer", "ModelReady")) {
         StatusRuntimeException thrown =
-            assertThrows(
-                StatusRuntimeException.class, () -> running.call(name, large, gzip), name);
+            assertThrows(StatusRuntimeException.class, () -> running.call(name, large, gzip), name);
         assertEquals(Status.Code.RESOURCE_EXHAUSTED, thrown.getStatus().getCode(), name);
         assertEquals(tooLarge, thrown.getStatus().getDescription(), name);
       }
