@@ -139,9 +139,14 @@ class StoredOperationsTest {
             y = graph.input(type, ofY, second);
             inputs.add(factors);
           }
+          List<Integer> arguments =
+              new ArrayList<>(List.of(x, y, graph.bool(isFirst), graph.bool(isSecond)));
+          if (random.nextBoolean()) {
+            arguments.add(graph.bool(random.nextBoolean()));
+          }
           graph.operation(
               ThalamusExtension.BATCH_MATMUL,
-              List.of(x, y, graph.bool(isFirst), graph.bool(isSecond)),
+              arguments,
               graph.output(type, ofResult, all, rows, columns));
           return inputs.toArray(byte[][]::new);
         });

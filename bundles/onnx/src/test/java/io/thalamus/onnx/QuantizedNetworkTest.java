@@ -431,6 +431,61 @@ class QuantizedNetworkTest {
     assertTrue(twice > 0, "no sum is rounded in another way by two roundings");
   }
 
+  /**
+   * Two matrices that both are computed, as in attention: of sums that two roundings would put a
+   * step away, such as 416 times a factor that gives 7.491.
+   */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void productsOfMatricesAreRoundedOnce(boolean isStored) throws Exception {
+    float[] scales = {0.007874016f, 0.0015515715f, 0.00067846477f};
+    String[] names = {"a", "b", "y"};
+    for (int i = 0; i < scales.length; i++) {
+      file.floats(names[i] + "s", SCALAR, scales[i]).bytes(names[i] + "z", INT8, SCALAR, 0);
+    }
+    int rows = 60;
+    int depth = 4;
+    file.input("a", FLOAT, rows, depth)
+        .input("b", FLOAT, depth, rows)
+        .node("QuantizeLinear", List.of("a", "as", "az"), "qa")
+        .node("QuantizeLinear", List.of("b", "bs", "bz"), "qb");
+    if (isStored) {
+      List<String> all = List.of("qa", "as", "az", "qb", "bs", "bz", "ys", "yz");
+      file.node("QLinearMatMul", all, "p");
+    } else {
+      file.node("DequantizeLinear", List.of("qa", "as", "az"), "da")
+          .node("DequantizeLinear", List.of("qb", "bs", "bz"), "db")
+          .node("MatMul", List.of("da", "db"), "m")
+          .node("QuantizeLinear", List.of("m", "ys", "yz"), "p");
+    }
+    file.node("Cast", List.of("p"), "y", integer("to", FLOAT)).output("y", FLOAT, rows, rows);
+    Random random = new Random(7);
+    int[][] stored = new int[2][];
+    float[][] real = new float[2][rows * depth];
+    for (int i = 0; i < 2; i++) {
+      stored[i] = random.ints((long) rows * depth, -60, 61).toArray();
+      for (int k = 0; k < real[i].length; k++) {
+        real[i][k] = stored[i][k] * scales[i];
+      }
+    }
+    Model model = TestFiles.read(file.build());
+    byte[][] inputs = {TestGraph.bytes(real[0]), TestGraph.bytes(real[1])};
+    float[] y = TestGraph.floats(TestGraph.run(new CpuDevice("1.0.0"), model, inputs));
+    Requantization doubled =
+        Requantization.of((double) (scales[0] * scales[1]) / scales[2], Rounding.DOUBLE);
+    int twice = 0;
+    for (int i = 0; i < y.length; i++) {
+      int sum = 0;
+      for (int k = 0; k < depth; k++) {
+        sum += stored[0][i / rows * depth + k] * stored[1][k * rows + i % rows];
+      }
+      double whole = Math.rint(sum * (scales[0] * scales[1] / scales[2]));
+      assertEquals((int) Math.clamp(whole, -128, 127), (int) y[i], "sum " + sum);
+      twice += whole == doubled.apply(sum) ? 0 : 1;
+    }
+    assertTrue(twice > 0, "no sum is rounded in another way by two roundings");
+  }
+
   /** All sums of two bytes of one scale in steps of twice that: every other one is a tie. */
   @ParameterizedTest
   @ValueSource(strings = {"Add", "Sub"})

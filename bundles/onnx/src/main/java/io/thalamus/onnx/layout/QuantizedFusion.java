@@ -278,6 +278,9 @@ final class QuantizedFusion {
     if (isChosen && !inputs.stream().allMatch(each -> isSame(operand(each), operand(output)))) {
       return false;
     }
+    if (producer.type() == ThalamusExtension.BATCH_MATMUL) {
+      inputs.add(built.bool(true));
+    }
     OperationType rounded = ThalamusExtension.ROUNDED.get(producer.type());
     int result = moves.isEmpty() ? output : like(output, producer.outputs().getFirst());
     Operation fused =

@@ -33,6 +33,7 @@ import java.util.OptionalLong;
 /** Products of matrices: BATCH_MATMUL, FULLY_CONNECTED. */
 public final class MatrixMultiply {
   private static final int[] TRANSPOSED = {2, 3};
+  private static final int EVEN = 4;
 
   private MatrixMultiply() {}
 
@@ -46,7 +47,8 @@ public final class MatrixMultiply {
                             .rank(2, Integer.MAX_VALUE),
                         argument("second", T).rank(2, Integer.MAX_VALUE),
                         argument("first transposed", BOOL),
-                        argument("second transposed", BOOL))
+                        argument("second transposed", BOOL),
+                        argument("rounded to even", BOOL).from(V1_2))
                     .outputs(argument("output", T)),
                 MatrixMultiply::shapes,
                 MatrixMultiply::products)
@@ -182,7 +184,7 @@ public final class MatrixMultiply {
         : new Matrix(number * size, columns(operation, input), 1);
   }
 
-  /** As TensorFlow Lite, whose products of matrices round twice, unlike its dense layers. */
+  /** By default as TensorFlow Lite, whose products of matrices round twice, unlike its layers. */
   private static Optional<Accumulation> accumulation(OperationView operation) {
     OperandView first = operation.input(0);
     OperandView second = operation.input(1);
@@ -190,15 +192,20 @@ public final class MatrixMultiply {
     return FusedActivation.NONE
         .storedRange(output)
         .map(
-            range -> {
-              double product = first.scale() * second.scale();
-              Requantization factor = Requantization.of(product / output.scale(), Rounding.DOUBLE);
-              return new Accumulation(
-                  first.zeroPoint(),
-                  second.zeroPoint(),
-                  output.zeroPoint(),
-                  List.of(factor),
-                  range);
-            });
+            range ->
+                new Accumulation(
+                    first.zeroPoint(),
+                    second.zeroPoint(),
+                    output.zeroPoint(),
+                    List.of(factor(operation)),
+                    range));
+  }
+
+  private static Requantization factor(OperationView operation) {
+    float product = operation.input(0).scale() * operation.input(1).scale();
+    float output = operation.output().scale();
+    return operation.bool(EVEN, false)
+        ? Requantization.of(product / output, Rounding.EVEN)
+        : Requantization.of((double) product / output, Rounding.DOUBLE);
   }
 }

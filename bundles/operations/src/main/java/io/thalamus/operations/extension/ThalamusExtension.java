@@ -26,7 +26,8 @@ public final class ThalamusExtension {
 
   /**
    * Products of matrices. Inputs: two tensors of rank 2 or higher, whose dimensions before the last
-   * two broadcast; BOOL whether the first matrices are transposed; BOOL whether the second are.
+   * two broadcast; BOOL whether the first matrices are transposed; BOOL whether the second are;
+   * optionally BOOL whether stored results are rounded once, to the even one where two are as near.
    */
   public static final ExtensionOperationType BATCH_MATMUL = type(0, "BATCH_MATMUL");
 
