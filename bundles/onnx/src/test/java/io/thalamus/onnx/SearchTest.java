@@ -47,6 +47,16 @@ class SearchTest {
     assertArrayEquals(new long[] {0, 1, 1, 0}, run(0, 5, -1, 0));
   }
 
+  /** An execution alone tells how many are compared. */
+  @Test
+  void whatIsFoundIsComparedWithEachOther() throws Exception {
+    file.input("x", FLOAT, 2, 3)
+        .node("NonZero", List.of("x"), "places")
+        .node("Unique", List.of("places"), "y")
+        .output("y", INT64, -1);
+    assertArrayEquals(new long[] {0, 1, 2}, run(0, 5, 0, 1, 0, 2));
+  }
+
   /** The second column differs from the first in its last element only, the third is the first. */
   @Test
   void slicesAlongAnAxisAreOrderedByTheirFirstDifference() throws Exception {

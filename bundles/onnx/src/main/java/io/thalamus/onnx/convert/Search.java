@@ -70,11 +70,12 @@ final class Search {
    */
   static void unique(Node node, boolean hasPlaces) {
     Ops ops = node.ops();
-    Value value = node.in(0);
+    int rank = node.openIn(0).rank();
+    int axis = node.hasSetting("axis") ? node.axis(node.setting("axis", 0), rank) : -1;
+    boolean isSliced = axis >= 0 && rank > 1;
+    Value value = isSliced ? node.in(0) : node.openIn(0);
     node.require(
         value.type() != DataType.BOOL && !value.type().is8Bit(), "it is of " + value.type());
-    int axis = node.hasSetting("axis") ? node.axis(node.setting("axis", 0), value.rank()) : -1;
-    boolean isSliced = axis >= 0 && value.rank() > 1;
     Value compared = isSliced ? ranks(node, axis) : ops.flat(value);
     List<Value> found =
         ops.emitOpen(
