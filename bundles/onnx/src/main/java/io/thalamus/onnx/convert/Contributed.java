@@ -1,18 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.convert;
 
-import io.thalamus.onnx.convert.Ops.Reduction;
 import io.thalamus.onnx.file.DataType;
-import java.util.List;
-import java.util.Map;
+import io.thalamus.onnx.fold.Dims;
 
-/** Operators that ONNX Runtime has of its own: CropAndResize, and MoE, a mixture of experts. */
+/** Operators on images and sequences that ONNX Runtime has of its own. */
 final class Contributed {
   private Contributed() {}
 
   static void addTo(Converters table) {
     table.add(Fused.DOMAIN + "CropAndResize", Contributed::cropAndResize);
-    table.add(Fused.DOMAIN + "MoE", Contributed::experts);
+    table.add(Fused.DOMAIN + "UnfoldTensor", Contributed::unfold);
+  }
+
+  /** Windows of an axis, which overlap where they are longer than the steps between them. */
+  private static void unfold(Node node) {
+    Value value = node.in(0);
+    int axis = node.axis(node.setting("dim", -1), value.rank());
+    int size = node.setting("size", 0);
+    int step = node.setting("step", 1);
+    node.require(
+        size > 0 && step > 0 && size <= value.dim(axis),
+        "it takes %d of %s in steps of %d".formatted(size, value.text(), step));
+    int[] strides = Dims.strides(value.shape());
+    int[] windows = Dims.with(value.shape(), axis, (value.dim(axis) - size) / step + 1);
+    int[] next = Dims.with(strides, axis, strides[axis] * step);
+    node.out(
+        node.ops()
+            .view(
+                value,
+                Dims.join(windows, new int[] {size}),
+                Dims.join(next, new int[] {strides[axis]}),
+                0));
   }
 
   // ---- cut images ----
@@ -83,72 +102,5 @@ final class Contributed {
     Value column = ops.cast(ops.range(1, 1, input), boxes.type());
     Value distance = ops.unary(Unary.ABS, ops.sub(ops.reshape(at, boxes.dim(0), size, 1), column));
     return new Cut(ops.max(ops.add(ops.mul(distance, -1), 1), 0), isOutside);
-  }
-
-  // ---- experts ----
-
-  /** All experts compute all rows, and the sum of a row takes those that it is sent to. */
-  private static void experts(Node node) {
-    Ops ops = node.ops();
-    Value input = node.in(0);
-    Value first = node.in(2);
-    Value second = node.in(4);
-    node.require(
-        !node.has(6) && !node.has(7) && !node.flag("use_sparse_mixer", false),
-        "its experts have a third layer, or a sparse mixer");
-    node.require(
-        first.rank() == 3
-            && second.rank() == 3
-            && first.dim(0) == second.dim(0)
-            && input.rank() > 1
-            && input.dim(input.rank() - 1) == first.dim(2)
-            && second.dim(2) == first.dim(1),
-        "its weights %s and %s do not fit %s".formatted(first.text(), second.text(), input.text()));
-    int experts = first.dim(0);
-    int width = first.dim(2);
-    int rows = input.count() / width;
-    Value inner = layer(node, ops.reshape(input, 1, rows, width), first, 3);
-    Value hidden =
-        switch (node.text("activation_type", "relu")) {
-          case "relu" -> ops.unary(Unary.RELU, inner);
-          case "gelu" -> Activation.tanhGelu(ops, inner);
-          case "silu" -> ops.mul(inner, ops.unary(Unary.LOGISTIC, inner));
-          case "identity" -> inner;
-          default ->
-              throw node.refuse("its activation_type is " + node.text("activation_type", ""));
-        };
-    Value each = layer(node, hidden, second, 5);
-    Value gates = ops.reshape(ops.transpose(gates(node, rows, experts), 1, 0), experts, rows, 1);
-    Value sum = ops.reduce(Reduction.SUM, ops.mul(each, gates), 0);
-    node.out(ops.reshape(sum, input.shape()));
-  }
-
-  private static Value layer(Node node, Value rows, Value weights, int bias) {
-    Ops ops = node.ops();
-    Value product = ops.multiply(rows, weights, true);
-    if (!node.has(bias)) {
-      return product;
-    }
-    Value added = ops.reshape(node.in(bias), weights.dim(0), 1, weights.dim(1));
-    return ops.add(product, added);
-  }
-
-  /** How much of a row each expert gives, which is 0 for all but the likeliest ones. */
-  private static Value gates(Node node, int rows, int experts) {
-    Ops ops = node.ops();
-    int k = node.setting("k", 1);
-    node.require(k > 0 && k <= experts, "it takes %s of %s experts".formatted(k, experts));
-    Value likely = ops.softmax(ops.reshape(node.in(1), rows, experts), 1, false);
-    List<Value> best =
-        node.compute("TopK", Map.of(), List.of(likely, ops.integers(new int[] {1}, k)), 2);
-    Value number = ops.range(1, 1, experts);
-    Value isTaken =
-        ops.binary(
-            Binary.EQUAL, ops.reshape(ops.cast(best.get(1), number.type()), rows, k, 1), number);
-    Value taken = ops.reduce(Reduction.MAX, ops.cast(isTaken, likely.type()), 1);
-    Value gates = ops.mul(ops.reshape(taken, rows, experts), likely);
-    return node.flag("normalize_routing_weights", false)
-        ? ops.div(gates, ops.reduce(Reduction.SUM, gates, 1))
-        : gates;
   }
 }

@@ -72,6 +72,8 @@ public final class Converters {
       case 33 -> GroupedAttention.addTo(this);
       case 34 -> Contributed.addTo(this);
       case 35 -> Experimental.addTo(this);
+      case 36 -> Experts.addTo(this);
+      case 37 -> Gates.addTo(this);
       default -> {
         return false;
       }

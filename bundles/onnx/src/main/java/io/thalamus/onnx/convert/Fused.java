@@ -447,7 +447,8 @@ final class Fused {
     node.out(ops.reshape(real, Dims.join(indexes.shape(), new int[] {width})));
   }
 
-  private static Value eachOfBlocks(Ops ops, Value values, int block, int width) {
+  /** Values of the blocks of each row, repeated for the numbers of a block. */
+  static Value eachOfBlocks(Ops ops, Value values, int block, int width) {
     int rows = values.dim(0);
     int blocks = values.dim(1);
     Value repeated = ops.expand(ops.reshape(values, rows, blocks, 1), rows, blocks, block);
@@ -455,7 +456,7 @@ final class Fused {
   }
 
   /** The numbers of so many bits that rows of bytes hold, the lowest first. */
-  private static Value apart(Ops ops, Value bytes, int bits) {
+  static Value apart(Ops ops, Value bytes, int bits) {
     Value wide = ops.cast(bytes, DataType.INT32);
     if (bits == 8) {
       return wide;

@@ -19,7 +19,8 @@ final class FusedAttention {
     table.add(Fused.DOMAIN + "QAttention", FusedAttention::quantized);
     table.add(Fused.DOMAIN + "MultiHeadAttention", FusedAttention::multiHead);
     table.add(Fused.DOMAIN + "DecoderMaskedMultiHeadAttention", FusedAttention::step);
-    table.add(Fused.DOMAIN + "RotaryEmbedding", FusedAttention::rotary);
+    table.add(Fused.DOMAIN + "RotaryEmbedding", node -> rotary(node, false));
+    table.add(Fused.DOMAIN + "MRotaryEmbedding", node -> rotary(node, true));
   }
 
   /** Queries, keys and values of one product. */
@@ -229,7 +230,12 @@ final class FusedAttention {
     return ops.binary(Binary.GREATER, each, zero);
   }
 
-  private static void rotary(Node node) {
+  /**
+   * Turns pairs of numbers by angles of a table.
+   *
+   * @param isOfThree whether each place has a position in time, height and width
+   */
+  private static void rotary(Node node, boolean isOfThree) {
     Ops ops = node.ops();
     Value input = node.in(0);
     Value cos = node.in(2);
@@ -245,6 +251,11 @@ final class FusedAttention {
     Value value = heads(node, input, heads);
     int length = value.dim(2);
     Value positions = ops.cast(node.in(1), DataType.INT32);
+    if (isOfThree) {
+      node.require(
+          positions.rank() == 3 && positions.dim(0) == 3, positions.text() + " has not 3 streams");
+      positions = ops.reshape(positions, positions.dim(0) * positions.dim(1), positions.dim(2));
+    }
     if (positions.count() == 1) {
       Value steps = ops.range(1, length);
       positions = ops.add(ops.reshape(positions), steps);
@@ -257,11 +268,37 @@ final class FusedAttention {
             ops,
             value,
             size,
-            rows(ops, cos, positions, size),
-            rows(ops, node.in(3), positions, size),
+            sections(node, rows(ops, cos, positions, size), isOfThree),
+            sections(node, rows(ops, node.in(3), positions, size), isOfThree),
             node.flag("interleaved", false));
-    Value scaled = ops.mul(turned, node.real("scale", 1));
-    node.out(isFlat ? ops.reshape(ops.transpose(scaled, 0, 2, 1, 3), input.shape()) : scaled);
+    // Kernels of ONNX Runtime read the setting scale, and do not use it.
+    node.out(isFlat ? ops.reshape(ops.transpose(turned, 0, 2, 1, 3), input.shape()) : turned);
+  }
+
+  /** For each number of a row that of time, height or width, as sections or in turns. */
+  private static Value sections(Node node, Value rows, boolean isOfThree) {
+    if (!isOfThree) {
+      return rows;
+    }
+    Ops ops = node.ops();
+    int[] sizes = node.list("mrope_section", 3, 0);
+    int batch = rows.dim(0) / 3;
+    int half = rows.dim(3);
+    node.require(
+        Arrays.stream(sizes).allMatch(size -> size >= 0) && Arrays.stream(sizes).sum() == half,
+        "its sections %s are not %d".formatted(Arrays.toString(sizes), half));
+    boolean isInTurns = node.setting("mrope_layout", 0) == 1;
+    int[] places = new int[half];
+    for (int i = 0; i < half; i++) {
+      int stream = i < sizes[0] ? 0 : i < sizes[0] + sizes[1] ? 1 : 2;
+      if (isInTurns) {
+        stream = i / 3 < sizes[i % 3] ? i % 3 : 0;
+      }
+      places[i] = stream * half + i;
+    }
+    Value streams = ops.reshape(rows, 3, batch, rows.dim(2), half);
+    Value beside = ops.reshape(ops.transpose(streams, 1, 2, 0, 3), batch, 1, rows.dim(2), 3 * half);
+    return ops.gather(beside, 3, ops.integers(new int[] {half}, places));
   }
 
   /** The rows of a table at positions, as {@code [batch, 1, length, half]}. */

@@ -30,6 +30,7 @@ final class Matrices {
     table.add("MatMul", node -> node.out(node.ops().matmul(node.openIn(0), node.openIn(1))));
     table.add("Gemm", Matrices::gemm);
     table.add("MatMulInteger", Matrices::matmulInteger);
+    table.add(Fused.DOMAIN + "MatMulInteger16", Matrices::matmulInteger16);
   }
 
   private static void gemm(Node node) {
@@ -107,6 +108,12 @@ final class Matrices {
             ops.matmul(
                 shifted(ops, first, zero, true, DataType.INT32),
                 shifted(ops, second, other, false, DataType.INT32)));
+  }
+
+  private static void matmulInteger16(Node node) {
+    Ops ops = node.ops();
+    Value first = ops.cast(node.in(0), DataType.INT32);
+    node.out(ops.matmul(first, ops.cast(node.in(1), DataType.INT32)));
   }
 
   private static boolean isOneNumber(Value value) {

@@ -35,6 +35,7 @@ final class Reductions {
     table.add("ArgMax", node -> place(node, true));
     table.add("ArgMin", node -> place(node, false));
     table.add("CumSum", Reductions::cumSum);
+    table.add("CumProd", Reductions::cumProd);
   }
 
   private static Value extreme(Ops ops, boolean isMax, Value value, int... axes) {
@@ -221,5 +222,27 @@ final class Reductions {
     Value sums = ops.multiply(rows, ops.cast(isIn, value.type()), false);
     int[] back = Dims.inverse(Dims.join(MoveOps.others(value.rank(), axis), new int[] {axis}));
     return ops.transpose(ops.reshape(sums, moved.shape()), back);
+  }
+
+  /** Each element times the products of so many before it, which are doubled until all are in. */
+  private static void cumProd(Node node) {
+    Ops ops = node.ops();
+    Value value = node.in(0);
+    int axis = node.axis(node.onlyInt(1), value.rank());
+    boolean isReverse = node.flag("reverse", false);
+    Value product = isReverse ? ops.reverse(value, axis) : value;
+    int size = value.dim(axis);
+    if (node.flag("exclusive", false) && size > 0) {
+      product = behindOnes(ops, product, axis, 1);
+    }
+    for (int step = 1; step < size; step *= 2) {
+      product = ops.mul(product, behindOnes(ops, product, axis, step));
+    }
+    node.out(isReverse ? ops.reverse(product, axis) : product);
+  }
+
+  private static Value behindOnes(Ops ops, Value value, int axis, int step) {
+    Value ones = ops.fill(value.type(), Dims.with(value.shape(), axis, step), 1);
+    return ops.concat(List.of(ones, ops.part(value, axis, 0, value.dim(axis) - step)), axis);
   }
 }
