@@ -3,9 +3,12 @@ package io.thalamus.onnx;
 
 import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
 import static io.thalamus.onnx.OnnxFileBuilder.integer;
+import static io.thalamus.onnx.OnnxFileBuilder.reals;
 import static io.thalamus.onnx.OnnxFileBuilder.text;
+import static io.thalamus.onnx.OnnxFileBuilder.texts;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
 import io.thalamus.cpu.CpuDevice;
 import io.thalamus.hal.PrepareConfig;
@@ -16,6 +19,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Recurrent layers over sequences of different length: each is what it is alone. */
@@ -104,5 +108,67 @@ class SequenceLengthsTest {
         }
       }
     }
+  }
+
+  /** States of a sequence without steps are 0, though the first ones are given. */
+  @ParameterizedTest
+  @CsvSource({"LSTM, h", "LSTM, c", "GRU, h", "RNN, h"})
+  void noStepsLeaveNoState(String type, String state) throws Exception {
+    int gates = type.equals("LSTM") ? 4 : type.equals("GRU") ? 3 : 1;
+    OnnxFileBuilder file =
+        new OnnxFileBuilder()
+            .input("x", FLOAT, 2, 2, 1)
+            .bytes("lengths", INT32, new long[] {2}, 0, 0, 0, 0, 2, 0, 0, 0)
+            .floats("w", new long[] {1, gates, 1}, numbers(gates))
+            .floats("r", new long[] {1, gates, 1}, numbers(gates))
+            .floats("first", new long[] {1, 2, 1}, 5, 6)
+            .node(
+                type,
+                gates == 4
+                    ? List.of("x", "w", "r", "", "lengths", "first", "first")
+                    : List.of("x", "w", "r", "", "lengths", "first"),
+                gates == 4 ? List.of("y", "h", "c") : List.of("y", "h"),
+                integer("hidden_size", 1))
+            .output(state, FLOAT, 1, 2, 1);
+    float[] found = TestFiles.run(file, numbers(4));
+    assertEquals(0, found[0]);
+    assertNotEquals(0, found[1]);
+  }
+
+  /** Cells take the numbers of their functions in turns; some have none, some are left out. */
+  @ParameterizedTest
+  @CsvSource({
+    "Affine, 0.5, 3, 4, 2, 1",
+    "LeakyRelu, 0.5, 3, 2, -1, -2",
+    "ThresholdedRelu, 1, 3, 2, 0, 0",
+    "ScaledTanh, 2, 3, 1.99998, -1.99998, -2",
+    "HardSigmoid, 0.25, 0.5, 1, 0, 0",
+    "Elu, 2, 3, 2, -1.72933, -1.96337",
+    "Softsign, 0.5, 3, 0.66667, -0.66667, -0.8",
+    "Softplus, 0.5, 3, 2.12693, 0.12693, 0.01815"
+  })
+  void functionsOfCells(
+      String function, float alpha, float beta, float first, float second, float third)
+      throws Exception {
+    OnnxFileBuilder file =
+        new OnnxFileBuilder()
+            .input("x", FLOAT, 1, 3, 1)
+            .floats("w", new long[] {2, 1, 1}, 1, 1)
+            .floats("r", new long[] {2, 1, 1}, 0, 0)
+            .node(
+                "RNN",
+                List.of("x", "w", "r"),
+                "y",
+                integer("hidden_size", 1),
+                texts("activations", "Elu", function),
+                reals("activation_alpha", 0.75f, alpha),
+                reals("activation_beta", beta),
+                text("direction", "bidirectional"))
+            .output("y", FLOAT, 1, 2, 3, 1);
+    float[] found = TestFiles.run(file, 2, -2, -4);
+    float[] elu = {2, 0.75f * (float) Math.expm1(-2), 0.75f * (float) Math.expm1(-4)};
+    assertArrayEquals(elu, Arrays.copyOf(found, 3), 1e-5f);
+    float[] expected = {first, second, third};
+    assertArrayEquals(expected, Arrays.copyOfRange(found, 3, 6), 2e-5f);
   }
 }

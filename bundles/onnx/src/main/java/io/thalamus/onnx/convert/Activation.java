@@ -104,11 +104,12 @@ final class Activation {
   }
 
   private static void thresholdedRelu(Node node) {
-    Ops ops = node.ops();
-    Value value = node.openIn(0);
-    Value isOver =
-        ops.binary(Binary.GREATER, value, ops.number(value.type(), node.real("alpha", 1)));
-    node.out(ops.select(isOver, value, ops.number(value.type(), 0)));
+    node.out(thresholdedRelu(node.ops(), node.openIn(0), node.real("alpha", 1)));
+  }
+
+  static Value thresholdedRelu(Ops ops, Value value, double alpha) {
+    Value isOver = ops.binary(Binary.GREATER, value, ops.number(value.type(), alpha));
+    return ops.select(isOver, value, ops.number(value.type(), 0));
   }
 
   /** Integers are moved as real numbers, whose fractions are then cut off. */

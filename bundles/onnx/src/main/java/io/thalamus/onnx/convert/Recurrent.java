@@ -3,7 +3,6 @@ package io.thalamus.onnx.convert;
 
 import io.thalamus.model.OperationCode;
 import io.thalamus.onnx.file.DataType;
-import io.thalamus.onnx.file.OnnxAttribute;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -16,6 +15,8 @@ import java.util.stream.IntStream;
 final class Recurrent {
   private static final int MAX_STEPS = 1024;
   private static final int TANH = 4;
+
+  private static final List<String> PLAIN = List.of("Sigmoid", "Tanh", "Tanh");
 
   private Recurrent() {}
 
@@ -39,7 +40,7 @@ final class Recurrent {
       Value recurrent,
       Value bias,
       Value peepholes,
-      List<String> activations,
+      List<CellFunction> activations,
       double clip,
       boolean isStored) {
 
@@ -69,39 +70,8 @@ final class Recurrent {
 
     /** The same without the limits, which ONNX Runtime spares the cells of an LSTM. */
     Value reached(int index, Value limited) {
-      return switch (activations.get(index)) {
-        case "Sigmoid" -> ops.unary(Unary.LOGISTIC, limited);
-        case "Tanh" -> ops.unary(Unary.TANH, limited);
-        case "Relu" -> ops.unary(Unary.RELU, limited);
-        case "Softsign" -> Activation.softsign(ops, limited);
-        case "Softplus" -> Activation.softplus(ops, limited);
-        case "HardSigmoid" -> Activation.hardSigmoid(ops, limited, 0.2, 0.5);
-        default -> throw node.refuse("its activation is " + activations.get(index));
-      };
+      return activations.get(index).of(ops, limited);
     }
-  }
-
-  private static List<String> activations(Node node, int directions, int gates) {
-    OnnxAttribute given = node.onnx().attributes().get("activations");
-    List<String> each =
-        switch (gates) {
-          case 4 -> List.of("Sigmoid", "Tanh", "Tanh");
-          case 3 -> List.of("Sigmoid", "Tanh");
-          default -> List.of("Tanh");
-        };
-    if (given == null || given.strings().isEmpty()) {
-      List<String> all = new ArrayList<>();
-      for (int i = 0; i < directions; i++) {
-        all.addAll(each);
-      }
-      return all;
-    }
-    node.require(
-        given.strings().size() == directions * each.size()
-            && !node.hasSetting("activation_alpha")
-            && !node.hasSetting("activation_beta"),
-        "its activations are others than those that are known");
-    return given.strings();
   }
 
   /**
@@ -137,7 +107,7 @@ final class Recurrent {
                 && Arrays.stream(node.ints(4)).allMatch(length -> length == steps);
     Value lengths = isWhole ? null : ops.cast(node.in(4), DataType.INT32);
     node.require(isWhole || lengths.count() == batch, "its lengths are not " + batch);
-    List<String> activations = activations(node, directions, gates);
+    List<CellFunction> activations = CellFunction.of(node, directions, gates);
     int each = activations.size() / directions;
     List<Value> all = new ArrayList<>();
     List<Value> lastHidden = new ArrayList<>();
@@ -174,6 +144,12 @@ final class Recurrent {
       } else {
         all.add(loop(cell, input, lengths, isReverse, states));
       }
+      if (lengths != null) {
+        // ONNX Runtime's states of what has no steps are 0, whatever the first ones are.
+        Value isNone = ops.binary(Binary.EQUAL, lengths, ops.number(DataType.INT32, 0));
+        Value eachNone = ops.reshape(isNone, batch, 1);
+        states.replaceAll(state -> ops.select(eachNone, ops.number(state.type(), 0), state));
+      }
       lastHidden.add(states.get(0));
       if (gates == 4) {
         lastCell.add(states.get(1));
@@ -209,7 +185,7 @@ final class Recurrent {
     Value outputs =
         cell.isStored() ? stored(cell, data, states, isIn) : sequence(cell, data, states);
     if (lengths != null) {
-      states.set(0, last(ops, outputs, lengths, first.get(0)));
+      states.set(0, last(ops, outputs, lengths));
       outputs = ops.select(isIn, outputs, ops.number(outputs.type(), 0));
       if (states.size() == 2 && cell.node().wants(2) && !cell.isStored()) {
         states.set(1, lastCell(cell, data, first, isIn));
@@ -275,15 +251,13 @@ final class Recurrent {
     return lengths == null ? ops.reverse(value, 0) : Indexing.reversed(ops, value, lengths);
   }
 
-  /** The output at the end of each sequence; the first state where that has no steps. */
-  private static Value last(Ops ops, Value outputs, Value lengths, Value first) {
+  /** The output at the end of each sequence that has steps. */
+  private static Value last(Ops ops, Value outputs, Value lengths) {
     int batch = outputs.dim(1);
     Value line = ops.mul(ops.max(ops.add(ops.flat(lengths), -1), 0), batch);
     Value place = ops.add(line, ops.range(batch));
     Value lines = ops.reshape(outputs, outputs.dim(0) * batch, outputs.dim(2));
-    Value isNone =
-        ops.binary(Binary.EQUAL, ops.reshape(lengths, batch, 1), ops.number(DataType.INT32, 0));
-    return ops.select(isNone, first, ops.gather(lines, 0, place));
+    return ops.gather(lines, 0, place);
   }
 
   /**
@@ -436,7 +410,7 @@ final class Recurrent {
   private static boolean isPlain(Cell cell, Value input) {
     return cell.peepholes() == null
         && cell.clip() == 0
-        && cell.activations().equals(List.of("Sigmoid", "Tanh", "Tanh"))
+        && cell.activations().stream().map(CellFunction::name).toList().equals(PLAIN)
         && !cell.node().flag("input_forget", false)
         && cell.weights().isConstant()
         && cell.recurrent().isConstant()
