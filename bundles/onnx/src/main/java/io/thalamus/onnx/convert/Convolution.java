@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 /**
  * Convolutions: NNAPI's on two dimensions with channels last, which all devices are made for;
@@ -36,19 +37,41 @@ final class Convolution {
     return Frame.of(node, value.shape(), Arrays.copyOfRange(weights.shape(), 2, weights.rank()));
   }
 
-  /** A value to convolve, which may have an open number of images. */
-  private static Value images(Node node) {
-    Value value = node.openIn(0);
+  /** The window over images one of whose sides only an execution tells. */
+  private static Frame openFrame(Node node, Value value, Value weights) {
+    int[] shape = value.shape().clone();
+    String auto = node.text("auto_pad", "NOTSET");
+    boolean isFlat = value.rank() == 3 || value.rank() == 4;
     node.require(
-        !value.isOpen() || Dims.count(value.shape(), 1, value.rank()) > 0,
-        value.text() + " has another open size than that of its first axis");
-    return value;
+        isFlat
+            && shape[0] > 0
+            && shape[1] > 0
+            && weights.rank() == value.rank()
+            && value.type().isFloat()
+            && weights.type() == value.type()
+            && !auto.startsWith("SAME"),
+        value.text() + " has more than one open side");
+    int[] dilations = node.list("dilations", value.rank() - 2, 1);
+    int[] open = IntStream.range(2, shape.length).filter(i -> value.dim(i) == 0).toArray();
+    for (int axis : open) {
+      // Large enough for one window.
+      shape[axis] = Math.addExact(Math.multiplyExact(weights.dim(axis), dilations[axis - 2]), 1);
+    }
+    int[] kernel = Arrays.copyOfRange(weights.shape(), 2, weights.rank());
+    Frame frame = Frame.of(node, shape, kernel);
+    for (int axis : open) {
+      frame.output()[axis - 2] = 0;
+    }
+    node.require(
+        areNatural(frame.before()) && areNatural(frame.after()), "its pads are less than 0");
+    return frame;
   }
 
   private static void convolution(Node node) {
-    Value value = images(node);
+    Value value = node.openIn(0);
     Value weights = node.in(1);
-    Frame frame = frame(node, value, weights);
+    boolean isOpenInside = value.isOpen() && Dims.count(value.shape(), 1, value.rank()) == 0;
+    Frame frame = isOpenInside ? openFrame(node, value, weights) : frame(node, value, weights);
     Value bias = node.inOrNull(2);
     node.out(convolve(node.ops(), value, weights, bias, frame, node.setting("group", 1)));
   }
@@ -231,7 +254,7 @@ final class Convolution {
   /** A convolution of the value with zeros between its elements, by the weights turned around. */
   private static void transposed(Node node, boolean isPadInput) {
     Ops ops = node.ops();
-    Value value = images(node);
+    Value value = node.openIn(0);
     Value weights = node.in(1);
     int groups = node.setting("group", 1);
     int rank = value.rank() - 2;
@@ -248,6 +271,11 @@ final class Convolution {
     int[] extra = node.list("output_padding", rank, 0);
     int[] stated = isPadInput && node.has(2) ? node.ints(2) : node.list("pads", 2 * rank, 0);
     node.require(stated.length == 2 * rank, "its pads are " + stated.length);
+    if (value.isOpen() && Dims.count(value.shape(), 1, value.rank()) == 0) {
+      int[][] numbers = {strides, dilations, extra, stated};
+      node.out(openInside(node, value, weights, node.inOrNull(isPadInput ? 3 : 2), numbers));
+      return;
+    }
     int[] pads = transposedPads(node, value, kernel, strides, dilations, extra, stated);
     int[] ones = Dims.ones(rank);
     int[] before = new int[rank];
@@ -275,7 +303,11 @@ final class Convolution {
       node.require(
           rank == 2 && groups == 1 && Arrays.equals(dilations, ones),
           value.text() + " has an open size beside groups or holes");
-      node.out(open(ops, value, weights, bias, strides, pads, output));
+      int[] cut = new int[rank];
+      for (int i = 0; i < rank; i++) {
+        cut[i] = strides[i] * (value.dim(2 + i) - 1) + kernel[i] - pads[i] - output[i];
+      }
+      node.out(open(ops, value, weights, bias, strides, pads, cut, output));
       return;
     }
     Value spread = value;
@@ -286,14 +318,63 @@ final class Convolution {
     node.out(convolve(ops, spread, turned(ops, weights, groups), bias, frame, groups));
   }
 
+  /**
+   * A transposed convolution of images one of whose sides only an execution tells.
+   *
+   * @param numbers strides, dilations, what is added behind, and pads
+   */
+  private static Value openInside(
+      Node node, Value value, Value weights, Value bias, int[]... numbers) {
+    Ops ops = node.ops();
+    int rank = value.rank() - 2;
+    int[] strides = numbers[0];
+    int[] after = new int[rank];
+    int[] output = new int[rank];
+    for (int i = 0; i < rank; i++) {
+      int before = numbers[3][i];
+      after[i] = numbers[3][i + rank] - numbers[2][i];
+      int size = strides[i] * (value.dim(i + 2) - 1) + weights.dim(i + 2) - before - after[i];
+      output[i] = value.dim(i + 2) == 0 ? 0 : size;
+      node.require(before >= 0 && output[i] >= 0, "it has the pads " + before + ", " + after[i]);
+    }
+    node.require(
+        rank <= 2
+            && value.dim(0) > 0
+            && value.dim(1) > 0
+            && node.setting("group", 1) == 1
+            && Arrays.equals(numbers[1], Dims.ones(rank))
+            && !node.hasSetting("output_shape")
+            && !node.text("auto_pad", "NOTSET").startsWith("SAME"),
+        value.text() + " has an open side beside groups, holes or a size that is asked for");
+    if (rank == 2) {
+      return open(ops, value, weights, bias, strides, numbers[3], after, output);
+    }
+    Value result =
+        open(
+            ops,
+            ops.reshape(value, Dims.insert(value.shape(), 2, 1)),
+            ops.reshape(weights, Dims.insert(weights.shape(), 2, 1)),
+            bias,
+            new int[] {1, strides[0]},
+            new int[] {0, numbers[3][0]},
+            new int[] {0, after[0]},
+            1,
+            output[0]);
+    return ops.reshape(result, Dims.remove(result.shape(), 2));
+  }
+
   /** By the operation of NNAPI that fewer devices have. */
   private static Value open(
-      Ops ops, Value value, Value weights, Value bias, int[] strides, int[] pads, int... output) {
-    int[] after = new int[2];
-    for (int i = 0; i < 2; i++) {
-      int size = strides[i] * (value.dim(2 + i) - 1) + weights.dim(2 + i);
-      after[i] = size - pads[i] - output[i];
-      Emitter.require(after[i] >= 0, value.text() + " has an open size beside padded results");
+      Ops ops,
+      Value value,
+      Value weights,
+      Value bias,
+      int[] strides,
+      int[] before,
+      int[] after,
+      int... output) {
+    for (int pad : after) {
+      Emitter.require(pad >= 0, value.text() + " has an open size beside padded results");
     }
     int units = weights.dim(1);
     Value added = bias == null ? ops.fill(value.type(), new int[] {units}, 0) : bias;
@@ -305,9 +386,9 @@ final class Convolution {
             ops.operand(ops.transpose(value, CHANNELS_LAST)),
             ops.operand(ops.transpose(weights, 1, 2, 3, 0)),
             ops.operand(added),
-            ops.int32(pads[1]),
+            ops.int32(before[1]),
             ops.int32(after[1]),
-            ops.int32(pads[0]),
+            ops.int32(before[0]),
             ops.int32(after[0]),
             ops.int32(strides[1]),
             ops.int32(strides[0]),

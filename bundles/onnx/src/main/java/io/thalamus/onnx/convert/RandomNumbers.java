@@ -4,19 +4,26 @@ package io.thalamus.onnx.convert;
 import io.thalamus.model.reader.Philox;
 import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
+import java.util.function.BiFunction;
 
 /**
  * Operators that draw by lot. ONNX leaves open what they draw: here it follows from the seed and
  * the name of the result, and is the same in each execution.
  */
 final class RandomNumbers {
+  /** How many numbers are drawn where only an execution tells how many are needed. */
+  private static final int ROOM = 1 << 16;
+
+  /** Of places along further axes of unknown size; a prime, so that few meet the same number. */
+  private static final int STRIDE = 7919;
+
   private RandomNumbers() {}
 
   static void addTo(Converters table) {
     table.add("RandomUniform", node -> node.out(uniform(node, shape(node))));
-    table.add("RandomUniformLike", node -> node.out(uniform(node, node.in(0).shape())));
+    table.add("RandomUniformLike", node -> node.out(like(node, RandomNumbers::uniform)));
     table.add("RandomNormal", node -> node.out(normal(node, shape(node))));
-    table.add("RandomNormalLike", node -> node.out(normal(node, node.in(0).shape())));
+    table.add("RandomNormalLike", node -> node.out(like(node, RandomNumbers::normal)));
     table.add("Bernoulli", RandomNumbers::bernoulli);
   }
 
@@ -29,13 +36,43 @@ final class RandomNumbers {
     return shape;
   }
 
+  /**
+   * As many numbers as a value has; those of unknown sizes are taken from a row again and again.
+   */
+  private static Value like(Node node, BiFunction<Node, int[], Value> draw) {
+    Ops ops = node.ops();
+    Value like = node.openIn(0);
+    if (!like.isOpen()) {
+      return draw.apply(node, like.shape());
+    }
+    int rank = like.rank();
+    int stride = 1;
+    Value index = ops.number(DataType.INT32, 0);
+    for (int axis = rank - 1; axis >= 0; axis--) {
+      if (like.dim(axis) > 0) {
+        Value places = ops.range(Dims.along(rank, axis, like.dim(axis)));
+        index = ops.add(index, ops.mul(ops.cast(places, DataType.INT32), stride));
+        stride = stride * like.dim(axis) % ROOM;
+      }
+    }
+    for (int axis = rank - 1; axis >= 0; axis--) {
+      if (like.dim(axis) == 0) {
+        Value places = ops.mul(OpenSizes.places(ops, like, axis), stride);
+        index = ops.add(index, OpenSizes.along(ops, places, rank, axis));
+        stride = stride * STRIDE % ROOM;
+      }
+    }
+    Value place = ops.remainder(index, ops.number(DataType.INT32, ROOM), false);
+    return ops.gather(draw.apply(node, new int[] {ROOM}), 0, place);
+  }
+
   private static Philox generator(Node node) {
     String name = node.onnx().outputs().isEmpty() ? "" : node.onnx().outputs().getFirst();
     return new Philox(Float.floatToIntBits(node.real("seed", 0)), name.hashCode());
   }
 
   private static DataType type(Node node) {
-    DataType like = node.inputs() > 0 ? node.in(0).type() : DataType.FLOAT;
+    DataType like = node.inputs() > 0 ? node.openIn(0).type() : DataType.FLOAT;
     return node.type("dtype", like);
   }
 
