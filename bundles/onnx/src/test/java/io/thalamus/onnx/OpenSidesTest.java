@@ -21,6 +21,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Layers over as many steps as an execution finds, as in networks that speak: one compiled model
@@ -186,5 +187,57 @@ class OpenSidesTest {
 
   private static DoubleStream wide(float... drawn) {
     return IntStream.range(0, drawn.length).mapToDouble(i -> drawn[i]);
+  }
+
+  private static OnnxFileBuilder layer(OnnxFileBuilder file, String type, String data) {
+    file.floats("scale", new long[] {CHANNELS}, 1, 2, 3, 4);
+    return switch (type) {
+      case "MaxPool", "AveragePool" ->
+          file.node(
+              type,
+              List.of(data),
+              "y",
+              ints("kernel_shape", 3),
+              ints("strides", 2),
+              ints("pads", 1, 1));
+      case "InstanceNormalization" -> file.node(type, List.of(data, "scale", "scale"), "y");
+      case "Trilu" ->
+          file.node("Transpose", List.of(data), "t", ints("perm", 0, 2, 1))
+              .node("MatMul", List.of("t", data), "m")
+              .node("Trilu", List.of("m"), "y", integer("upper", 0));
+      default -> file.node(type, List.of(data), "y");
+    };
+  }
+
+  /** Other layers compute the same as those that are read with as many steps. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "MaxPool",
+        "AveragePool",
+        "GlobalAveragePool",
+        "GlobalMaxPool",
+        "InstanceNormalization",
+        "Trilu",
+        "Atan",
+        "Asinh"
+      })
+  void otherLayers(String type) throws Exception {
+    Model model =
+        TestFiles.read(layer(chosen(), type, "some").output("y", FLOAT, 1, -1, -1).build());
+    try (PreparedModel prepared = new CpuDevice("1.0.0").prepare(model, PrepareConfig.DEFAULT)) {
+      for (float[] keep : CHOICES) {
+        float[] x = numbers(CHANNELS * STEPS);
+        double[][] kept = kept(x, keep);
+        int steps = kept[0].length;
+        float[] own = new float[CHANNELS * steps];
+        for (int i = 0; i < own.length; i++) {
+          own[i] = (float) kept[i / steps][i % steps];
+        }
+        OnnxFileBuilder file = new OnnxFileBuilder().input("x", FLOAT, 1, CHANNELS, steps);
+        layer(file, type, "x").output("y", FLOAT, 1, -1, -1);
+        assertArrayEquals(TestFiles.run(file, own), run(prepared, model, x, keep), 1e-5f);
+      }
+    }
   }
 }

@@ -16,7 +16,7 @@ final class Angles {
   static void addTo(Converters table) {
     table.add("Cos", node -> node.out(cos(node.ops(), node.openIn(0))));
     table.add("Tan", Angles::tan);
-    table.add("Atan", node -> node.out(atan(node.ops(), node.in(0))));
+    table.add("Atan", node -> node.out(atan(node.ops(), node.openIn(0))));
     table.add("Asin", Angles::asin);
     table.add("Acos", Angles::acos);
     table.add("Sinh", node -> node.out(hyperbolic(node, false)));
@@ -33,7 +33,7 @@ final class Angles {
 
   private static void tan(Node node) {
     Ops ops = node.ops();
-    node.out(ops.div(ops.unary(Unary.SIN, node.in(0)), cos(ops, node.in(0))));
+    node.out(ops.div(ops.unary(Unary.SIN, node.openIn(0)), cos(ops, node.openIn(0))));
   }
 
   private static Value one(Ops ops, Value like) {
@@ -67,7 +67,7 @@ final class Angles {
   /** {@code atan(x / sqrt((1 - x) * (1 + x)))}. */
   private static void asin(Node node) {
     Ops ops = node.ops();
-    Value x = node.in(0);
+    Value x = node.openIn(0);
     Value one = one(ops, x);
     Value root = ops.unary(Unary.SQRT, ops.mul(ops.sub(one, x), ops.add(x, one)));
     node.out(atan(ops, ops.div(x, root)));
@@ -76,7 +76,7 @@ final class Angles {
   /** {@code 2 * atan(sqrt((1 - x) / (1 + x)))}, which is exact near 1 too. */
   private static void acos(Node node) {
     Ops ops = node.ops();
-    Value x = node.in(0);
+    Value x = node.openIn(0);
     Value one = one(ops, x);
     Value root = ops.unary(Unary.SQRT, ops.div(ops.sub(one, x), ops.add(x, one)));
     node.out(ops.mul(atan(ops, root), 2));
@@ -85,7 +85,7 @@ final class Angles {
   /** The half sum or half difference of two exponentials, with a series near 0. */
   private static Value hyperbolic(Node node, boolean isSum) {
     Ops ops = node.ops();
-    Value x = node.in(0);
+    Value x = node.openIn(0);
     Value up = ops.unary(Unary.EXP, x);
     Value down = ops.unary(Unary.EXP, ops.unary(Unary.NEG, x));
     if (isSum) {
@@ -103,7 +103,7 @@ final class Angles {
   /** {@code log(|x| + sqrt(x * x + 1))}; near 0 as {@code atanh(x / sqrt(x * x + 1))}. */
   private static void asinh(Node node) {
     Ops ops = node.ops();
-    Value x = node.in(0);
+    Value x = node.openIn(0);
     Value size = ops.unary(Unary.ABS, x);
     Value root = ops.unary(Unary.SQRT, ops.add(ops.square(x), 1));
     Value large = ops.unary(Unary.LOG, ops.add(size, root));
@@ -114,13 +114,13 @@ final class Angles {
 
   private static void acosh(Node node) {
     Ops ops = node.ops();
-    Value x = node.in(0);
+    Value x = node.openIn(0);
     Value root = ops.unary(Unary.SQRT, ops.mul(ops.add(x, -1), ops.add(x, 1)));
     node.out(ops.unary(Unary.LOG, ops.add(x, root)));
   }
 
   private static void atanh(Node node) {
-    node.out(atanh(node.ops(), node.in(0)));
+    node.out(atanh(node.ops(), node.openIn(0)));
   }
 
   /** {@code log((1 + x) / (1 - x)) / 2}; near 0 by its series. */

@@ -8,7 +8,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.IntStream;
 
 /**
  * Convolutions: NNAPI's on two dimensions with channels last, which all devices are made for;
@@ -39,29 +38,10 @@ final class Convolution {
 
   /** The window over images one of whose sides only an execution tells. */
   private static Frame openFrame(Node node, Value value, Value weights) {
-    int[] shape = value.shape().clone();
-    String auto = node.text("auto_pad", "NOTSET");
-    boolean isFlat = value.rank() == 3 || value.rank() == 4;
     node.require(
-        isFlat
-            && shape[0] > 0
-            && shape[1] > 0
-            && weights.rank() == value.rank()
-            && value.type().isFloat()
-            && weights.type() == value.type()
-            && !auto.startsWith("SAME"),
-        value.text() + " has more than one open side");
-    int[] dilations = node.list("dilations", value.rank() - 2, 1);
-    int[] open = IntStream.range(2, shape.length).filter(i -> value.dim(i) == 0).toArray();
-    for (int axis : open) {
-      // Large enough for one window.
-      shape[axis] = Math.addExact(Math.multiplyExact(weights.dim(axis), dilations[axis - 2]), 1);
-    }
-    int[] kernel = Arrays.copyOfRange(weights.shape(), 2, weights.rank());
-    Frame frame = Frame.of(node, shape, kernel);
-    for (int axis : open) {
-      frame.output()[axis - 2] = 0;
-    }
+        weights.rank() == value.rank() && value.type().isFloat() && weights.type() == value.type(),
+        value.text() + " with an open side does not fit " + weights.text());
+    Frame frame = Frame.open(node, value, Arrays.copyOfRange(weights.shape(), 2, weights.rank()));
     node.require(
         areNatural(frame.before()) && areNatural(frame.after()), "its pads are less than 0");
     return frame;

@@ -16,6 +16,34 @@ import io.thalamus.onnx.fold.Dims;
 record Frame(
     int[] kernel, int[] strides, int[] dilations, int[] before, int[] after, int[] output) {
 
+  /**
+   * The window over flat images one of whose sides only an execution tells: there is no number of
+   * positions along that one.
+   */
+  static Frame open(Node node, Value value, int... kernel) {
+    int[] shape = value.shape().clone();
+    int rank = shape.length - 2;
+    node.require(
+        (rank == 1 || rank == 2)
+            && kernel.length == rank
+            && shape[0] > 0
+            && shape[1] > 0
+            && !node.text("auto_pad", "NOTSET").startsWith("SAME")
+            && !node.flag("ceil_mode", false),
+        value.text() + " has an open size that its window does not allow");
+    int[] dilations = node.list("dilations", rank, 1);
+    for (int i = 0; i < rank; i++) {
+      // Large enough for one window.
+      int reach = Math.addExact(Math.multiplyExact(kernel[i], dilations[i]), 1);
+      shape[i + 2] = shape[i + 2] == 0 ? reach : shape[i + 2];
+    }
+    Frame frame = of(node, shape, kernel);
+    for (int i = 0; i < rank; i++) {
+      frame.output[i] = value.dim(i + 2) == 0 ? 0 : frame.output[i];
+    }
+    return frame;
+  }
+
   /** The window that the settings of a node describe. */
   static Frame of(Node node, int[] input, int[] kernel) {
     int rank = kernel.length;

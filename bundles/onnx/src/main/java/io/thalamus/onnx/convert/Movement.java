@@ -410,24 +410,25 @@ final class Movement {
 
   private static void trilu(Node node) {
     Ops ops = node.ops();
-    Value value = node.in(0);
+    Value value = node.openIn(0);
     node.require(value.rank() >= 2, "its input is no matrix");
-    if (value.count() == 0) {
+    if (!value.isOpen() && value.count() == 0) {
       node.out(value);
       return;
     }
-    int rows = value.dim(value.rank() - 2);
-    int columns = value.dim(value.rank() - 1);
-    Value row = ops.range(rows, 1);
-    Value column = ops.range(1, columns);
+    int last = value.rank() - 1;
+    Value row = OpenSizes.along(ops, OpenSizes.places(ops, value, last - 1), 2, 0);
+    Value column = OpenSizes.along(ops, OpenSizes.places(ops, value, last), 2, 1);
     Value shift =
         node.has(1)
             ? ops.cast(ops.reshape(node.in(1)), DataType.INT32)
             : ops.number(DataType.INT32, 0);
-    Value border = ops.add(row, shift);
+    Value border = ops.add(ops.cast(row, DataType.INT32), shift);
     Value isKept =
         ops.binary(
-            node.flag("upper", true) ? Binary.GREATER_EQUAL : Binary.LESS_EQUAL, column, border);
+            node.flag("upper", true) ? Binary.GREATER_EQUAL : Binary.LESS_EQUAL,
+            ops.cast(column, DataType.INT32),
+            border);
     node.out(ops.select(isKept, value, ops.number(value.type(), 0)));
   }
 

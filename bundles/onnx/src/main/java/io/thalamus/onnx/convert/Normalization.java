@@ -79,7 +79,7 @@ final class Normalization {
 
   private static void instance(Node node) {
     Ops ops = node.ops();
-    Value value = node.in(0);
+    Value value = node.openIn(0);
     int[] axes = Arrays.stream(Dims.range(value.rank())).skip(2).toArray();
     Value plain = standardized(ops, value, node.real("epsilon", EPSILON), axes);
     Value scale = perChannel(ops, node.in(1), value.rank());

@@ -7,7 +7,6 @@ import io.thalamus.onnx.file.DataType;
 import io.thalamus.onnx.fold.Dims;
 import io.thalamus.operations.extension.Selection.Update;
 import java.util.Arrays;
-import java.util.List;
 
 /** One result for each window: NNAPI's pooling where it is meant, else all windows reduced. */
 final class Pooling {
@@ -38,24 +37,42 @@ final class Pooling {
       Value result = flatPooling(ops, code, image, frame.flat());
       return ops.reshape(result, Dims.remove(result.shape(), 2));
     }
-    int[] after = frame.reached(value.shape());
+    int[] after = value.isOpen() ? frame.after() : frame.reached(value.shape());
     Value result =
-        ops.emit(
-                code,
-                List.of(
-                    ops.operand(ops.transpose(value, CHANNELS_LAST)),
-                    ops.int32(frame.before()[1]),
-                    ops.int32(Math.max(0, after[1])),
-                    ops.int32(frame.before()[0]),
-                    ops.int32(Math.max(0, after[0])),
-                    ops.int32(frame.strides()[1]),
-                    ops.int32(frame.strides()[0]),
-                    ops.int32(frame.kernel()[1]),
-                    ops.int32(frame.kernel()[0]),
-                    ops.int32(0)),
-                value.type())
-            .getFirst();
+        ops.emitSized(
+            value.type(),
+            new int[] {value.dim(0), frame.output()[0], frame.output()[1], value.dim(1)},
+            code,
+            ops.operand(ops.transpose(value, CHANNELS_LAST)),
+            ops.int32(frame.before()[1]),
+            ops.int32(Math.max(0, after[1])),
+            ops.int32(frame.before()[0]),
+            ops.int32(Math.max(0, after[0])),
+            ops.int32(frame.strides()[1]),
+            ops.int32(frame.strides()[0]),
+            ops.int32(frame.kernel()[1]),
+            ops.int32(frame.kernel()[0]),
+            ops.int32(0));
     return ops.transpose(result, CHANNELS_FIRST);
+  }
+
+  /** Pooling over a side that only an execution tells, as far as it is NNAPI's. */
+  private static Value openPooling(Node node, OperationCode code, Value value) {
+    int[] kernel = node.list("kernel_shape");
+    node.require(kernel != null, "it has no kernel_shape");
+    Frame frame = Frame.open(node, value, kernel);
+    boolean isPlain =
+        value.type().isFloat()
+            && Arrays.stream(frame.dilations()).allMatch(each -> each == 1)
+            && !node.wants(1);
+    for (int i = 0; i < kernel.length; i++) {
+      int most = Math.max(frame.before()[i], frame.after()[i]);
+      int least = Math.min(frame.before()[i], frame.after()[i]);
+      boolean isCounted = node.flag("count_include_pad", false) && most > 0;
+      isPlain = isPlain && least >= 0 && most < kernel[i] && !isCounted;
+    }
+    node.require(isPlain, value.text() + " has an open side beside such pads or results");
+    return flatPooling(node.ops(), code, value, frame);
   }
 
   private static int[] cellAxes(Frame frame) {
@@ -70,7 +87,11 @@ final class Pooling {
 
   private static void max(Node node) {
     Ops ops = node.ops();
-    Value value = node.in(0);
+    Value value = node.openIn(0);
+    if (value.isOpen()) {
+      node.out(openPooling(node, OperationCode.MAX_POOL_2D, value));
+      return;
+    }
     Frame frame = frame(node);
     if (frame.isPlain(value.shape()) && MoveOps.isPlain(value)) {
       node.out(flatPooling(ops, OperationCode.MAX_POOL_2D, value, frame));
@@ -178,7 +199,11 @@ final class Pooling {
 
   private static void average(Node node) {
     Ops ops = node.ops();
-    Value value = node.in(0);
+    Value value = node.openIn(0);
+    if (value.isOpen()) {
+      node.out(openPooling(node, OperationCode.AVERAGE_POOL_2D, value));
+      return;
+    }
     Frame frame = frame(node);
     boolean isAll = node.flag("count_include_pad", false);
     boolean isUnpadded =
@@ -240,7 +265,8 @@ final class Pooling {
   }
 
   private static void global(Node node, Reduction kind) {
-    node.out(node.ops().reduce(kind, node.in(0), spatial(node.in(0))));
+    Value value = node.openIn(0);
+    node.out(node.ops().reduce(kind, value, spatial(value)));
   }
 
   private static void globalLp(Node node) {
