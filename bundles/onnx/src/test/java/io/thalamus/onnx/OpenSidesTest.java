@@ -5,6 +5,7 @@ import static io.thalamus.onnx.OnnxFileBuilder.FLOAT;
 import static io.thalamus.onnx.OnnxFileBuilder.integer;
 import static io.thalamus.onnx.OnnxFileBuilder.ints;
 import static io.thalamus.onnx.OnnxFileBuilder.real;
+import static io.thalamus.onnx.OnnxFileBuilder.text;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
@@ -200,6 +201,17 @@ class OpenSidesTest {
               ints("kernel_shape", 3),
               ints("strides", 2),
               ints("pads", 1, 1));
+      case "reflect", "edge", "wrap" ->
+          file.integers("pads", new long[] {6}, 0, 0, 2, 0, 0, 1)
+              .node("Pad", List.of(data, "pads"), "y", text("mode", type));
+      case "asymmetric", "half_pixel" ->
+          file.floats("scales", new long[] {3}, 1, 2, 3)
+              .node(
+                  "Resize",
+                  List.of(data, "", "scales"),
+                  "y",
+                  text("coordinate_transformation_mode", type),
+                  text("nearest_mode", type.equals("asymmetric") ? "floor" : "round_prefer_floor"));
       case "InstanceNormalization" -> file.node(type, List.of(data, "scale", "scale"), "y");
       case "Trilu" ->
           file.node("Transpose", List.of(data), "t", ints("perm", 0, 2, 1))
@@ -220,7 +232,12 @@ class OpenSidesTest {
         "InstanceNormalization",
         "Trilu",
         "Atan",
-        "Asinh"
+        "Asinh",
+        "reflect",
+        "edge",
+        "wrap",
+        "asymmetric",
+        "half_pixel"
       })
   void otherLayers(String type) throws Exception {
     Model model =

@@ -235,12 +235,14 @@ final class Movement {
       Computed.pad(node);
       return;
     }
-    node.require(!isOpen || isConstant && !isOld, "it pads what has an open size by " + mode);
+    boolean isMirrored = isOpen && !isConstant && isKnown;
+    node.require(
+        !isOpen || isMirrored || isConstant && !isOld, "it pads what has an open size by " + mode);
     double number =
         isOld ? node.real("value", 0) : isConstant && node.has(2) ? node.onlyNumber(2) : 0;
     int[] axes = node.has(3) ? node.axes(node.ints(3), rank) : Dims.range(rank);
     boolean isPlain = value.type().isFloat() && rank <= 4;
-    if (isOpen && (isPlain || !isKnown)) {
+    if (isOpen && !isMirrored && (isPlain || !isKnown)) {
       node.require(isPlain, "it pads " + value.text());
       node.out(pad(node, value, axes, number));
       return;
@@ -256,7 +258,11 @@ final class Movement {
     Value padded = isConstant ? ops.pad(value, before, after, number) : value;
     for (int axis = 0; axis < rank && !isConstant; axis++) {
       if (before[axis] != 0 || after[axis] != 0) {
-        padded = mirror(node, padded, axis, mode, before[axis], after[axis]);
+        boolean isOpenAxis = padded.isOpen() && padded.dim(axis) == 0;
+        padded =
+            isOpenAxis
+                ? openMirror(node, padded, axis, mode, before[axis], after[axis])
+                : mirror(node, padded, axis, mode, before[axis], after[axis]);
       }
     }
     node.out(padded);
@@ -291,6 +297,40 @@ final class Movement {
         ops.operand(value),
         ops.operand(all),
         ops.real(number));
+  }
+
+  /** The same by places along an axis, of which only an execution tells how many there are. */
+  private static Value openMirror(
+      Node node, Value value, int axis, String mode, int before, int after) {
+    Ops ops = node.ops();
+    node.require(before >= 0 && after >= 0, "it cuts off what has an open size");
+    int[] front = ops.budget().ints(before);
+    int[] back = ops.budget().ints(after);
+    // From the first place on, and from the size on.
+    switch (mode) {
+      case "reflect" -> {
+        Arrays.setAll(front, i -> before - i);
+        Arrays.setAll(back, i -> -2 - i);
+      }
+      case "edge" -> Arrays.fill(back, -1);
+      case "wrap" -> {
+        Arrays.setAll(front, i -> i - before);
+        Arrays.setAll(back, i -> i);
+      }
+      default -> throw node.refuse("its mode is " + mode);
+    }
+    Value size = ops.reshape(ops.cast(OpenSizes.size(ops, value, axis), DataType.INT32), 1);
+    List<Value> rows = new ArrayList<>();
+    if (before > 0) {
+      Value row = ops.cast(ops.integers(new int[] {before}, front), DataType.INT32);
+      rows.add(mode.equals("wrap") ? ops.add(row, size) : row);
+    }
+    rows.add(ops.cast(OpenSizes.places(ops, value, axis), DataType.INT32));
+    if (after > 0) {
+      Value row = ops.cast(ops.integers(new int[] {after}, back), DataType.INT32);
+      rows.add(mode.equals("wrap") ? row : ops.add(row, size));
+    }
+    return ops.gather(value, axis, ops.concat(rows, 0));
   }
 
   private static Value mirror(

@@ -45,6 +45,41 @@ final class Sampling {
     node.out(sampled(node, value, sizes, scales, "asymmetric", "simple", null));
   }
 
+  /**
+   * Elements repeated so many times, also along axes of which only an execution tells the size:
+   * sampling by whole scales that takes the nearest ones.
+   */
+  private static Value repeated(Node node, Value value) {
+    Ops ops = node.ops();
+    int input = node.opset() < 11 ? 1 : 2;
+    String places = node.text("coordinate_transformation_mode", "half_pixel");
+    String nearest = node.text("nearest_mode", "round_prefer_floor");
+    boolean isHalf = places.endsWith("half_pixel") && nearest.startsWith("round");
+    boolean isFloor = places.equals("asymmetric") && nearest.equals("floor");
+    int[] given = node.list("axes");
+    int[] axes = given == null ? Dims.range(value.rank()) : node.axes(given, value.rank());
+    node.require(
+        node.text("mode", "nearest").equals("nearest")
+            && (isHalf || isFloor || input == 1)
+            && node.isKnown(input)
+            && node.known(input).count() == axes.length,
+        "it samples " + value.text() + " by other than whole scales and nearest elements");
+    double[] scales = scales(node, input, axes, value.rank());
+    Value result = value;
+    for (int axis = 0; axis < value.rank(); axis++) {
+      int times = (int) scales[axis];
+      node.require(times == scales[axis], "it samples an open size by " + scales[axis]);
+      if (times > 1) {
+        Value row = OpenSizes.along(ops, OpenSizes.places(ops, result, axis), 2, 0);
+        Value none =
+            ops.cast(ops.integers(new int[] {1, times}, ops.budget().ints(times)), DataType.INT32);
+        Value lines = ops.flat(ops.add(ops.cast(row, DataType.INT32), none));
+        result = ops.gather(result, axis, lines);
+      }
+    }
+    return result;
+  }
+
   private static Value filled(Node node) {
     Value value = node.openIn(0);
     int known = value.isOpen() ? 1 : 0;
@@ -74,6 +109,11 @@ final class Sampling {
 
   /** Also of an open first axis, where NNAPI has an operation for it. */
   static void resize(Node node) {
+    Value open = node.openIn(0);
+    if (open.isOpen() && Dims.count(open.shape(), 1, open.rank()) == 0) {
+      node.out(repeated(node, open));
+      return;
+    }
     Value value = filled(node);
     boolean isOld = node.opset() < 11;
     int rank = value.rank();
