@@ -31,11 +31,7 @@ class ContributedTest {
   private final OnnxFileBuilder file = new OnnxFileBuilder();
 
   private float[] numbers(int count) {
-    float[] numbers = new float[count];
-    for (int i = 0; i < count; i++) {
-      numbers[i] = (float) random.nextGaussian();
-    }
-    return numbers;
+    return Gaussians.floats(random, count);
   }
 
   private void assertNear(double[] expected, float[] actual) {

@@ -27,11 +27,7 @@ class ExpertsTest {
   private final OnnxFileBuilder file = new OnnxFileBuilder();
 
   private float[] numbers(int count) {
-    float[] numbers = new float[count];
-    for (int i = 0; i < count; i++) {
-      numbers[i] = (float) random.nextGaussian();
-    }
-    return numbers;
+    return Gaussians.floats(random, count);
   }
 
   /** The stored weights of a layer, and what they stand for. */

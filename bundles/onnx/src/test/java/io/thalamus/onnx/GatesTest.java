@@ -24,11 +24,7 @@ class GatesTest {
   private final OnnxFileBuilder file = new OnnxFileBuilder();
 
   private float[] numbers(int count) {
-    float[] numbers = new float[count];
-    for (int i = 0; i < count; i++) {
-      numbers[i] = (float) random.nextGaussian();
-    }
-    return numbers;
+    return Gaussians.floats(random, count);
   }
 
   private static double logistic(double x) {

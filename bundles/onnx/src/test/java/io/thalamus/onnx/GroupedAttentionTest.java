@@ -37,11 +37,7 @@ class GroupedAttentionTest {
   private boolean isTurned;
 
   private float[] numbers(int count) {
-    float[] numbers = new float[count];
-    for (int i = 0; i < count; i++) {
-      numbers[i] = (float) random.nextGaussian();
-    }
-    return numbers;
+    return Gaussians.floats(random, count);
   }
 
   /** The vector of a step, turned pair by pair as its place says. */

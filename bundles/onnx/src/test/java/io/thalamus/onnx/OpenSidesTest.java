@@ -38,11 +38,7 @@ class OpenSidesTest {
   private final Random random = new Random(17);
 
   private float[] numbers(int count) {
-    float[] numbers = new float[count];
-    for (int i = 0; i < count; i++) {
-      numbers[i] = (float) random.nextGaussian();
-    }
-    return numbers;
+    return Gaussians.floats(random, count);
   }
 
   /** A file whose value {@code some} has the steps whose number is positive. */

@@ -32,11 +32,7 @@ class SequenceLengthsTest {
   private final Random random = new Random(23);
 
   private float[] numbers(int count) {
-    float[] numbers = new float[count];
-    for (int i = 0; i < count; i++) {
-      numbers[i] = (float) random.nextGaussian();
-    }
-    return numbers;
+    return Gaussians.floats(random, count);
   }
 
   private List<float[]> run(
