@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.ClassOrderer;
 import org.junit.platform.engine.DiscoverySelector;
 import org.junit.platform.launcher.Launcher;
 import org.junit.platform.launcher.LauncherDiscoveryRequest;
@@ -83,7 +84,12 @@ public final class GuardedRun {
       System.setProperty("thalamus.seed", Long.toString(seed++));
       SummaryGeneratingListener listener = new SummaryGeneratingListener();
       LauncherDiscoveryRequest request =
-          LauncherDiscoveryRequestBuilder.request().selectors(TESTS).build();
+          LauncherDiscoveryRequestBuilder.request()
+              .selectors(TESTS)
+              .configurationParameter(
+                  ClassOrderer.DEFAULT_ORDER_PROPERTY_NAME,
+                  ClassOrderer.OrderAnnotation.class.getName())
+              .build();
       launcher.execute(request, listener);
       tests += listener.getSummary().getTestsSucceededCount();
       wrong += listener.getSummary().getTotalFailureCount();

@@ -50,8 +50,8 @@ final class Convolution {
   private static void convolution(Node node) {
     Value value = node.openIn(0);
     Value weights = node.in(1);
-    boolean isOpenInside = value.isOpen() && Dims.count(value.shape(), 1, value.rank()) == 0;
-    Frame frame = isOpenInside ? openFrame(node, value, weights) : frame(node, value, weights);
+    Frame frame =
+        value.isOpenInside() ? openFrame(node, value, weights) : frame(node, value, weights);
     Value bias = node.inOrNull(2);
     node.out(convolve(node.ops(), value, weights, bias, frame, node.setting("group", 1)));
   }
@@ -251,9 +251,9 @@ final class Convolution {
     int[] extra = node.list("output_padding", rank, 0);
     int[] stated = isPadInput && node.has(2) ? node.ints(2) : node.list("pads", 2 * rank, 0);
     node.require(stated.length == 2 * rank, "its pads are " + stated.length);
-    if (value.isOpen() && Dims.count(value.shape(), 1, value.rank()) == 0) {
-      int[][] numbers = {strides, dilations, extra, stated};
-      node.out(openInside(node, value, weights, node.inOrNull(isPadInput ? 3 : 2), numbers));
+    Value bias = node.inOrNull(isPadInput ? 3 : 2);
+    if (value.isOpenInside()) {
+      node.out(openInside(node, value, weights, bias, strides, dilations, extra, stated));
       return;
     }
     int[] pads = transposedPads(node, value, kernel, strides, dilations, extra, stated);
@@ -269,8 +269,6 @@ final class Convolution {
       output[i] = size + before[i] + after[i] - extent;
       node.require(output[i] > 0, "its result has no elements");
     }
-    int last = isPadInput ? 3 : 2;
-    Value bias = node.inOrNull(last);
     if (groups == 1 && Arrays.equals(dilations, ones) && !Arrays.equals(strides, ones)) {
       Optional<Value> result =
           TransposedConvolution.of(ops, value, weights, bias, strides, pads, output);
@@ -301,33 +299,38 @@ final class Convolution {
   /**
    * A transposed convolution of images one of whose sides only an execution tells.
    *
-   * @param numbers strides, dilations, what is added behind, and pads
+   * @param extra what is added behind
    */
   private static Value openInside(
-      Node node, Value value, Value weights, Value bias, int[]... numbers) {
+      Node node,
+      Value value,
+      Value weights,
+      Value bias,
+      int[] strides,
+      int[] dilations,
+      int[] extra,
+      int... pads) {
     Ops ops = node.ops();
     int rank = value.rank() - 2;
-    int[] strides = numbers[0];
     int[] after = new int[rank];
     int[] output = new int[rank];
     for (int i = 0; i < rank; i++) {
-      int before = numbers[3][i];
-      after[i] = numbers[3][i + rank] - numbers[2][i];
-      int size = strides[i] * (value.dim(i + 2) - 1) + weights.dim(i + 2) - before - after[i];
+      after[i] = pads[i + rank] - extra[i];
+      int size = strides[i] * (value.dim(i + 2) - 1) + weights.dim(i + 2) - pads[i] - after[i];
       output[i] = value.dim(i + 2) == 0 ? 0 : size;
-      node.require(before >= 0 && output[i] >= 0, "it has the pads " + before + ", " + after[i]);
+      node.require(pads[i] >= 0 && output[i] >= 0, "it has the pads " + pads[i] + ", " + after[i]);
     }
     node.require(
         rank <= 2
             && value.dim(0) > 0
             && value.dim(1) > 0
             && node.setting("group", 1) == 1
-            && Arrays.equals(numbers[1], Dims.ones(rank))
+            && Arrays.equals(dilations, Dims.ones(rank))
             && !node.hasSetting("output_shape")
             && !node.text("auto_pad", "NOTSET").startsWith("SAME"),
         value.text() + " has an open side beside groups, holes or a size that is asked for");
     if (rank == 2) {
-      return open(ops, value, weights, bias, strides, numbers[3], after, output);
+      return open(ops, value, weights, bias, strides, pads, after, output);
     }
     Value result =
         open(
@@ -336,7 +339,7 @@ final class Convolution {
             ops.reshape(weights, Dims.insert(weights.shape(), 2, 1)),
             bias,
             new int[] {1, strides[0]},
-            new int[] {0, numbers[3][0]},
+            new int[] {0, pads[0]},
             new int[] {0, after[0]},
             1,
             output[0]);

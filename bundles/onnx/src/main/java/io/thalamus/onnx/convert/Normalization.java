@@ -80,8 +80,7 @@ final class Normalization {
   private static void instance(Node node) {
     Ops ops = node.ops();
     Value value = node.openIn(0);
-    int[] axes = Arrays.stream(Dims.range(value.rank())).skip(2).toArray();
-    Value plain = standardized(ops, value, node.real("epsilon", EPSILON), axes);
+    Value plain = standardized(ops, value, node.real("epsilon", EPSILON), Pooling.spatial(value));
     Value scale = perChannel(ops, node.in(1), value.rank());
     Value bias = perChannel(ops, node.in(2), value.rank());
     node.out(ops.add(ops.mul(plain, scale), bias));

@@ -260,7 +260,8 @@ final class Pooling {
     node.out(power(ops, sums, 1.0 / p));
   }
 
-  private static int[] spatial(Value value) {
+  /** The axes of an image without those of its number and channels. */
+  static int[] spatial(Value value) {
     return Arrays.copyOfRange(Dims.range(value.rank()), Math.min(2, value.rank()), value.rank());
   }
 

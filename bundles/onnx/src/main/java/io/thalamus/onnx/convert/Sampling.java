@@ -110,7 +110,7 @@ final class Sampling {
   /** Also of an open first axis, where NNAPI has an operation for it. */
   static void resize(Node node) {
     Value open = node.openIn(0);
-    if (open.isOpen() && Dims.count(open.shape(), 1, open.rank()) == 0) {
+    if (open.isOpenInside()) {
       node.out(repeated(node, open));
       return;
     }

@@ -141,6 +141,11 @@ final class Value {
     return isOpen;
   }
 
+  /** Returns whether only an execution determines the size along another axis than the first. */
+  boolean isOpenInside() {
+    return isOpen && Dims.count(shape, 1, rank()) == 0;
+  }
+
   /** The same with its two axes swapped, where that is known; else null. */
   Value turned() {
     return turned;

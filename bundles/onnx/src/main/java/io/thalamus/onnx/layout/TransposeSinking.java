@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.thalamus.onnx.layout;
 
-import static io.thalamus.model.LittleEndian.INT;
-
 import io.thalamus.model.Lifetime;
 import io.thalamus.model.Lifetime.ConstantCopy;
 import io.thalamus.model.Operand;
@@ -15,6 +13,7 @@ import io.thalamus.model.Shape;
 import io.thalamus.model.Subgraph;
 import io.thalamus.model.SubgraphBuilder;
 import io.thalamus.onnx.fold.Dims;
+import io.thalamus.operations.OperandView;
 import io.thalamus.operations.extension.ThalamusExtension;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -94,12 +93,7 @@ final class TransposeSinking {
   // ---- views ----
 
   private static boolean isSorted(int... order) {
-    for (int i = 1; i < order.length; i++) {
-      if (order[i] < order[i - 1]) {
-        return false;
-      }
-    }
-    return true;
+    return Arrays.equals(order, Dims.range(order.length));
   }
 
   private Operand operand(int index) {
@@ -554,11 +548,8 @@ final class TransposeSinking {
     Operand operand = operand(operation.inputs().get(input));
     boolean isInteger =
         operand.type() == OperandCode.TENSOR_INT32 || operand.type() == OperandCode.INT32;
-    if (!isInteger || !(operand.lifetime() instanceof Lifetime.Constant value)) {
-      return null;
-    }
-    int[] integers = new int[Math.toIntExact(value.bytes().byteSize() / Integer.BYTES)];
-    MemorySegment.copy(value.bytes(), INT, 0, integers, 0, integers.length);
-    return integers;
+    return isInteger && operand.lifetime() instanceof Lifetime.Constant
+        ? OperandView.of(operand).int32s()
+        : null;
   }
 }
